@@ -1,0 +1,1 @@
+//! correlate: see docs/architecture.md

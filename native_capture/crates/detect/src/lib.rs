@@ -1,0 +1,1 @@
+//! detect: see docs/architecture.md

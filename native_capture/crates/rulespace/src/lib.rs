@@ -1,0 +1,1 @@
+//! rulespace: see docs/architecture.md

@@ -1,0 +1,1 @@
+//! source: see docs/architecture.md
