@@ -1,0 +1,1 @@
+"""Pure values and mathematics of the traffic side."""

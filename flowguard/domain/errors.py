@@ -1,0 +1,17 @@
+"""The error tree of flowguard; a branch of policyhub's so that one handler at each edge serves both."""
+
+from policyhub.domain.errors import PolicyHubError
+
+
+class FlowGuardError(PolicyHubError):
+    code = "FG-E000"
+
+
+class BadBatch(FlowGuardError):
+    """A sensor batch that cannot be stored."""
+
+    code = "FG-E001"
+
+
+class BundleError(FlowGuardError):
+    code = "FG-E002"

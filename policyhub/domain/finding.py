@@ -1,0 +1,46 @@
+"""The result of a check: what, where, how bad, the evidence and a safe suggestion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """4 is worst."""
+        return 4 - list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`by`: rules that cause it (the coverers). `lines`: 1-based source lines. `fix`: suggestion in plain words."""
+
+    code: str
+    name: str
+    severity: Severity
+    policy: str
+    rule: str
+    lines: tuple[int, ...]
+    message: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    fix: str = ""
+    device: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable over sweeps: same check, device, policy and rule."""
+        key = json.dumps([self.code, self.device, self.policy, self.rule], ensure_ascii=False)
+        return hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,124 @@
+"""Who a prefix is, which marks it may use, when and how fast. Longest prefix wins inside its realm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from policyhub.domain.errors import BadInput
+from policyhub.domain.qos import parse_dscp
+
+COLUMNS = ("prefix", "name", "business", "owner", "class", "allowed_dscp", "active_window", "peak_mbps")
+WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)(@[A-Z][a-z]{2}(-[A-Z][a-z]{2})?)?( \S+)?$")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """allowed_dscp None = anything; active_window "" = always; peak_mbps None = unlimited (Mbit/s)."""
+
+    prefix: str
+    name: str
+    business: str = ""
+    owner: str = ""
+    core: bool = False
+    allowed_dscp: frozenset[int] | None = None
+    active_window: str = ""
+    peak_mbps: float | None = None
+    realm: str = ""
+
+
+class IdentityTable:
+    """Longest-prefix lookup per realm."""
+
+    def __init__(self, identities: Iterable[Identity]) -> None:
+        self._by_realm: dict[tuple[str, int], dict[int, dict[int, Identity]]] = {}
+        for identity in identities:
+            network = ipaddress.ip_network(identity.prefix)
+            lengths = self._by_realm.setdefault((identity.realm, network.version), {})
+            lengths.setdefault(network.prefixlen, {})[int(network.network_address)] = identity
+
+    def find(self, address: str, realm: str = "") -> Identity | None:
+        parsed = ipaddress.ip_address(address)
+        lengths = self._by_realm.get((realm, parsed.version), {})
+        for length in sorted(lengths, reverse=True):
+            shift = parsed.max_prefixlen - length
+            found = lengths[length].get(int(parsed) >> shift << shift)
+            if found:
+                return found
+        return None
+
+
+def read_identities(text: str, file: str) -> tuple[Identity, ...]:
+    """Identities from CSV (columns of the contract). Raises BadInput naming file, line and the cure."""
+    reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
+    header = [name.strip() for name in reader.fieldnames or ()]
+    missing = [name for name in COLUMNS if name not in header]
+    unknown = [name for name in header if name not in (*COLUMNS, "realm")]
+    if missing or unknown:
+        wrong = f"missing column {', '.join(missing)}" if missing else f"unknown column {', '.join(unknown)}"
+        raise BadInput.at(file, 1, wrong, f"The header must be {','.join(COLUMNS)}[,realm]")
+    reader.fieldnames = header
+    identities: list[Identity] = []
+    seen: dict[tuple[str, str], int] = {}
+    try:
+        for row in reader:
+            identity = _identity(row, file, reader.line_num)
+            key = (identity.realm, identity.prefix)
+            if key in seen:
+                raise BadInput.at(file, reader.line_num, f"{identity.prefix} stands on line {seen[key]} already", "Keep one")
+            seen[key] = reader.line_num
+            identities.append(identity)
+    except csv.Error as error:
+        raise BadInput.at(file, reader.line_num, f"not readable as CSV ({error})", "Check quotes and separators") from None
+    return tuple(identities)
+
+
+def _identity(row: dict[str | None, str | list[str] | None], file: str, line: int) -> Identity:
+    def bad(what: str, cure: str) -> BadInput:
+        return BadInput.at(file, line, what, cure)
+
+    if None in row or None in row.values():
+        raise bad("the number of fields differs from the header", f"Write {len(COLUMNS)} or {len(COLUMNS) + 1} fields")
+    text = {str(key): str(value).strip() for key, value in row.items()}
+    try:
+        network = ipaddress.ip_network(text["prefix"])
+    except ValueError as error:
+        raise bad(f"prefix {text['prefix']!r}: {error}", "Write e.g. 10.1.2.0/24") from None
+    if text["class"] not in ("core", "non-core"):
+        raise bad(f"class {text['class']!r}", "Write core or non-core")
+    try:
+        marks = frozenset(parse_dscp(part) for part in text["allowed_dscp"].split())
+    except ValueError:
+        raise bad(f"allowed_dscp {text['allowed_dscp']!r}", "Write numbers 0..63 or names, e.g. 46 AF31 CS1") from None
+    if text["active_window"] and not _window_ok(text["active_window"]):
+        raise bad(f"active_window {text['active_window']!r}", "Write e.g. 22:00-06:00@Mon-Fri Asia/Shanghai")
+    try:
+        peak = float(text["peak_mbps"]) if text["peak_mbps"] else None
+    except ValueError:
+        peak = -1.0
+    if peak is not None and not 0 < peak < 1e9:
+        raise bad(f"peak_mbps {text['peak_mbps']!r}", "Write a positive number of Mbit/s")
+    return Identity(
+        str(network), text["name"], text["business"], text["owner"], text["class"] == "core", marks or None,
+        text["active_window"], peak, text.get("realm", ""),
+    )  # fmt: skip
+
+
+def _window_ok(text: str) -> bool:
+    found = WINDOW.match(text)
+    if not found:
+        return False
+    days = (found.group(4) or "@Mon")[1:].split("-")
+    zone = found.group(6)
+    if any(day not in DAYS for day in days):
+        return False
+    try:
+        return not zone or bool(ZoneInfo(zone.strip()))
+    except (ValueError, OSError, KeyError):
+        return False

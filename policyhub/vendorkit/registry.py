@@ -1,0 +1,54 @@
+"""Platform id -> Vendor, imported on first use; other packages add theirs through the entry point group `policyhub.vendors`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from policyhub.domain.errors import UnknownPlatform
+from policyhub.vendorkit.contract import Vendor
+
+BUILT_IN = {
+    "cisco_asa": "policyhub.vendors.cisco_asa",
+    "cisco_ios": "policyhub.vendors.cisco_ios",
+    "huawei_vrp": "policyhub.vendors.huawei_vrp",
+    "linux_nftables": "policyhub.vendors.linux_nftables",
+}
+SURE = 0.5
+
+
+class VendorRegistry:
+    """One table of platforms; keeps what it imported on the instance."""
+
+    def __init__(self, modules: dict[str, str] | None = None) -> None:
+        self._modules = dict(BUILT_IN if modules is None else modules)
+        if modules is None:
+            for point in entry_points(group="policyhub.vendors"):
+                if point.name in self._modules:
+                    raise UnknownPlatform(f"platform {point.name!r} is registered twice. Remove one of the packages")
+                self._modules[point.name] = point.value
+        self._loaded: dict[str, Vendor] = {}
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self._modules))
+
+    def get(self, name: str) -> Vendor:
+        """Raises UnknownPlatform naming the known ones."""
+        if name not in self._loaded:
+            if name not in self._modules:
+                raise UnknownPlatform(f"platform {name!r} is not known. Known: {', '.join(self.names())}")
+            self._loaded[name] = import_module(self._modules[name]).VENDOR
+        return self._loaded[name]
+
+    def all(self) -> Iterator[Vendor]:
+        return (self.get(name) for name in self.names())
+
+    def detect(self, text: str) -> Vendor | None:
+        """The platform whose content this is, or None when nobody is sure."""
+        scored = sorted(((vendor.looks_like(text), vendor.name) for vendor in self.all()), reverse=True)
+        best, name = scored[0]
+        return self.get(name) if best >= SURE else None
+
+
+REGISTRY = VendorRegistry()
