@@ -61,7 +61,7 @@ class GuardSpec:
 class Commands:
     """Device lines in push order and their exact inverse, rendered before anything is sent.
 
-    reads: operational commands whose outputs `Renderer.read` needs to tell the state. max seconds per slow line live in the push profile.
+    reads: operational commands whose outputs `Renderer.read` needs to tell the state.
     """
 
     lines: tuple[str, ...]

@@ -50,7 +50,10 @@ def phb_of(dscp: int) -> Phb:
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """Drops or re-marks what exceeds a rate. rate_bps: layer-2 bit/s unless counts_l3. burst_bytes None: the device derives it."""
+    """Drops or re-marks what exceeds a rate.
+
+    rate_bps: layer-2 bit/s unless counts_l3. burst_bytes None: the device derives it.
+    """
 
     rate_bps: int | None
     burst_bytes: int | None = None
