@@ -1,0 +1,10 @@
+"""Django's handle on the policy side."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class PolicyHubConfig(AppConfig):
+    name = "policyhub"
+    verbose_name = _("Policy")
+    default_auto_field = "django.db.models.BigAutoField"
