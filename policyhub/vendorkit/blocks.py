@@ -1,0 +1,96 @@
+"""Text of a device as numbered lines and as blocks nested by indentation. Total: any text gives lines and blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+MOVE = r"(?:\x08+|\x1b\[\d+D)"  # how a pager goes back over its own words
+PAGER = re.compile(rf"[ \t]*<?-{{2,}} ?\(?more\)? ?(?:\([0-9/% ]+\))? ?-{{2,}}>?[ \t]*(?:{MOVE}(?: +{MOVE})?)?", re.IGNORECASE)
+TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x08+|\x00")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`number` is 1-based; `text` is stripped; `indent` counts leading blanks (a tab is one)."""
+
+    number: int
+    indent: int
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        return self.text.split()
+
+
+@dataclass(slots=True)
+class Block:
+    """A line and the deeper lines below it."""
+
+    line: Line
+    children: list[Block] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return self.line.text
+
+    @property
+    def number(self) -> int:
+        return self.line.number
+
+    @property
+    def words(self) -> list[str]:
+        return self.line.text.split()
+
+    def walk(self) -> Iterator[Block]:
+        """Itself and all descendants in line order, without recursion (nesting comes from outside)."""
+        stack = [self]
+        while stack:
+            block = stack.pop()
+            yield block
+            stack.extend(reversed(block.children))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Line numbers of itself and all descendants."""
+        return tuple(block.number for block in self.walk())
+
+
+def read_lines(text: str) -> list[Line]:
+    """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
+    lines: list[Line] = []
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if "\x08" in raw or "\x1b" in raw or "\x00" in raw or "ore" in raw or "ORE" in raw:
+            raw = TERMINAL.sub("", PAGER.sub("", raw))
+        body = raw.rstrip()
+        text_only = body.lstrip()
+        lines.append(Line(number, len(body) - len(text_only), text_only))
+    if lines and not lines[-1].text and text.endswith("\n"):
+        lines.pop()
+    return lines
+
+
+def read_blocks(
+    lines: Iterable[Line],
+    is_comment: Callable[[str], bool] = lambda text: text.startswith("!"),
+    adopts: Callable[[str, str], bool] | None = None,
+) -> list[Block]:
+    """Blocks by indentation: a deeper line belongs to the line above it.
+
+    adopts(parent, child) claims a line that is not deeper (scripts and some outputs lose their indentation).
+    Blank and comment lines belong to nobody and end no block.
+    """
+    top: list[Block] = []
+    stack: list[Block] = []
+    for line in lines:
+        if not line.text or is_comment(line.text):
+            continue
+        block = Block(line)
+        while stack and stack[-1].line.indent >= line.indent:
+            if adopts is not None and adopts(stack[-1].text, line.text):
+                break
+            stack.pop()
+        (stack[-1].children if stack else top).append(block)
+        stack.append(block)
+    return top

@@ -1,0 +1,109 @@
+"""The books of a parser: every line ends up understood, on the platform's explicit ignore list, or Unparsed with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from policyhub.domain.device_config import Unparsed
+from policyhub.vendorkit.blocks import Block, Line
+
+SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "dscp", "police", "queue", "trust", "pfc")
+# a word counts unless letters stand on both sides of it: "dnat" and "natpool" count, "destination" does not
+SENSITIVE = re.compile("|".join(f"(?<![a-z]){w}|{w}(?![a-z])" for w in SENSITIVE_WORDS), re.IGNORECASE)
+MAX_TEXT = 400  # of an Unparsed line; binary rubbish may hold megabytes without a line break
+
+
+def is_sensitive(text: str) -> bool:
+    """Whether a line may never be ignored, because it may hold a rule or QoS."""
+    return SENSITIVE.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreList:
+    """Lines that hold no rule and no QoS. `lines` match one line; `blocks` match a header and take everything below it.
+
+    Neither ever takes a sensitive line, whatever the pattern says.
+    """
+
+    lines: re.Pattern[str]
+    blocks: re.Pattern[str]
+
+    @classmethod
+    def read(cls, text: str) -> IgnoreList:
+        """One regular expression per row, matched at the line's start; `block: ` in front takes the lines below, too."""
+        rows = [row.strip() for row in text.splitlines()]
+        rows = [row for row in rows if row and not row.startswith("#")]
+        blocks = [row.removeprefix("block:").strip() for row in rows if row.startswith("block:")]
+        lines = [row for row in rows if not row.startswith("block:")]
+        return cls(_any_of(lines), _any_of(blocks))
+
+    @classmethod
+    def of(cls, package: str, file: str = "ignored.txt") -> IgnoreList:
+        """The data file beside a vendor's modules."""
+        return cls.read(files(package).joinpath(file).read_text(encoding="utf-8"))
+
+    def takes(self, text: str) -> bool:
+        return not is_sensitive(text) and (self.lines.match(text) is not None or self.blocks.match(text) is not None)
+
+    def opens(self, text: str) -> bool:
+        """Whether everything below this header is ignored as well."""
+        return self.blocks.match(text) is not None
+
+
+def _any_of(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{p})" for p in patterns) or r"(?!)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class LineLedger:
+    """Books for one text. A line may be booked more than once; unparsed wins over understood, understood over ignored."""
+
+    _understood: set[int] = field(default_factory=set)
+    _ignored: set[int] = field(default_factory=set)
+    _unparsed: dict[int, Unparsed] = field(default_factory=dict)
+
+    def understood(self, *numbers: int) -> None:
+        self._understood.update(numbers)
+
+    def unparsed(self, line: Line, reason: str) -> None:
+        """The first reason given for a line stays."""
+        self._unparsed.setdefault(line.number, Unparsed(line.number, line.text[:MAX_TEXT], reason))
+
+    def ignore(self, line: Line, reason: str = "may hold a rule") -> None:
+        """For a line ignored by its place (a certificate); a sensitive one becomes unparsed instead."""
+        if is_sensitive(line.text):
+            self.unparsed(line, reason)
+        else:
+            self._ignored.add(line.number)
+
+    def is_booked(self, number: int) -> bool:
+        return number in self._understood or number in self._ignored or number in self._unparsed
+
+    def settle(self, blocks: Iterable[Block], ignored: IgnoreList, reason: str = "not understood") -> None:
+        """Book every line of the blocks that nobody has booked: on the ignore list, or unparsed."""
+        stack = [(block, False) for block in blocks]
+        while stack:
+            block, inside = stack.pop()
+            if not self.is_booked(block.number):
+                if ignored.takes(block.text) or (inside and not is_sensitive(block.text)):
+                    self._ignored.add(block.number)
+                else:
+                    self.unparsed(block.line, reason)
+            below = inside or (block.number not in self._understood and ignored.opens(block.text))
+            stack.extend((child, below) for child in block.children)
+
+    def settle_lines(self, lines: Iterable[Line], ignored: IgnoreList, is_comment: Callable[[str], bool]) -> None:
+        """The same for platforms that are not made of indented blocks."""
+        blocks = [Block(line) for line in lines if line.text and not is_comment(line.text)]
+        self.settle(blocks, ignored)
+
+    @property
+    def ignored_lines(self) -> tuple[int, ...]:
+        return tuple(sorted(self._ignored - self._understood - self._unparsed.keys()))
+
+    @property
+    def unparsed_lines(self) -> tuple[Unparsed, ...]:
+        return tuple(self._unparsed[number] for number in sorted(self._unparsed))
