@@ -26,7 +26,10 @@ class Sensor(models.Model):
 
 
 class ObservationPoint(models.Model):
-    """Where traffic is copied. stands_behind: the device whose change shows here (packets leave it before they pass this point)."""
+    """Where traffic is copied.
+
+    stands_behind: the device whose change shows here (packets leave it before they pass this point).
+    """
 
     sensor = models.ForeignKey(Sensor, models.CASCADE, related_name="points")
     name = models.CharField(max_length=64)

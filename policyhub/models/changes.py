@@ -12,6 +12,8 @@ class Change(models.Model):
 
     spec: GuardSpec fields and, for members, `member`. lines/inverse/reads: as rendered; plan_sha256 binds approval to them.
     fencing: token of the lease that last touched the device for this change; a worker with a lower one must stop.
+    confirm_by: "config" confirms once the configuration reads back as planned; "packets" waits for `actions.changes.confirm`.
+    notify_task/notify_id: Celery task name and id dispatched on every state where somebody else has the next move.
     """
 
     class State(models.TextChoices):
@@ -44,6 +46,9 @@ class Change(models.Model):
     after_section = models.TextField(blank=True)
     before_foreign_sha256 = models.CharField(max_length=64, blank=True)
     ttl_s = models.PositiveIntegerField(default=120)
+    confirm_by = models.CharField(max_length=8, default="config")
+    notify_task = models.CharField(max_length=64, blank=True)
+    notify_id = models.BigIntegerField(null=True, blank=True)
     reason = models.TextField(blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
     actor = models.CharField(max_length=150)

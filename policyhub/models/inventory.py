@@ -122,7 +122,7 @@ class HostKey(models.Model):
 
 
 class ConfigSnapshot(models.Model):
-    """A configuration as read, encrypted. Versions of one device are ordered by taken_at; equal texts are not stored twice in a row."""
+    """A configuration as read, encrypted; ordered by taken_at. Equal texts are not stored twice in a row."""
 
     device = models.ForeignKey(Device, models.CASCADE, related_name="snapshots")
     taken_at = models.DateTimeField()
