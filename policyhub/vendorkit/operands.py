@@ -1,0 +1,148 @@
+"""Named operands of rules: nested groups resolved once, cycles and missing names survived and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, intersect, normalise
+from policyhub.domain.services import ANY_SERVICE, Service
+
+T = TypeVar("T")
+Services = tuple[Service, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[T]):
+    """`value` holds what is known; `unresolved` names what is not (then `value` is no upper bound)."""
+
+    value: T
+    unresolved: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Entry(Generic[T]):
+    values: list[T] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+
+
+class NameTable(Generic[T]):
+    """Names with literal values, references to other names and members that only the device can resolve."""
+
+    def __init__(self, merge: Callable[[Iterable[T]], T]) -> None:
+        self._merge = merge
+        self._entries: dict[str, _Entry[T]] = {}
+        self._known: dict[str, Resolved[T]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def define(self, name: str) -> None:
+        """A name may be empty; defining it again adds to it."""
+        self._entries.setdefault(name, _Entry())
+
+    def add(self, name: str, value: T) -> None:
+        self._entries.setdefault(name, _Entry()).values.append(value)
+
+    def refer(self, name: str, other: str) -> None:
+        self._entries.setdefault(name, _Entry()).members.append(other)
+
+    def leave_open(self, name: str, what: str) -> None:
+        """A member that is known by name only (FQDN, dynamic, geo)."""
+        self._entries.setdefault(name, _Entry()).unresolved.append(what)
+
+    def members(self, name: str) -> tuple[str, ...]:
+        entry = self._entries.get(name)
+        return tuple(entry.members) if entry else ()
+
+    def resolve(self, name: str) -> Resolved[T]:
+        """All values below a name. A missing name is unresolved by its own name; a cycle adds nothing."""
+        stack = [name]
+        open_names: set[str] = set()
+        while stack:  # no recursion: nesting comes from outside
+            top = stack[-1]
+            if top in self._known:
+                stack.pop()
+                continue
+            entry = self._entries.get(top)
+            waiting = [] if entry is None or top in open_names else [m for m in entry.members if m not in self._known]
+            open_names.add(top)
+            waiting = [m for m in waiting if m not in open_names]
+            if waiting:
+                stack.extend(waiting)
+            else:
+                stack.pop()
+                self._known[top] = self._settle(top, entry)
+        return self._known[name]
+
+    def _settle(self, name: str, entry: _Entry[T] | None) -> Resolved[T]:
+        if entry is None:
+            return Resolved(self._merge(()), (name,))
+        below = [self._known[member] for member in dict.fromkeys(entry.members) if member in self._known]
+        names = [*entry.unresolved, *(name for part in below for name in part.unresolved)]
+        return Resolved(self._merge([*entry.values, *(part.value for part in below)]), tuple(dict.fromkeys(names)))
+
+
+def merge_addresses(sets: Iterable[AddressSet]) -> AddressSet:
+    return NOWHERE.union(*sets)
+
+
+def merge_services(parts: Iterable[Services]) -> Services:
+    return compact(service for part in parts for service in part)
+
+
+def address_table() -> NameTable[AddressSet]:
+    return NameTable(merge_addresses)
+
+
+def service_table() -> NameTable[Services]:
+    return NameTable(merge_services)
+
+
+def bound(resolved: Resolved[AddressSet], unknown: AddressSet = ANY) -> AddressSet:
+    """The upper bound that a Match needs: everything as soon as one member is unknown."""
+    return unknown if resolved.unresolved else resolved.value
+
+
+def compact(services: Iterable[Service]) -> Services:
+    """The same services with destination ports of equal protocol and source merged; the order of first appearance stays."""
+    merged: dict[tuple[tuple[Interval, ...], tuple[Interval, ...]], list[Interval]] = {}
+    for service in services:
+        merged.setdefault((service.protocols, service.source_ports), []).extend(service.destination_ports)
+    return tuple(Service(protocols, source, normalise(ports)) for (protocols, source), ports in merged.items())
+
+
+def narrow(base: Services, other: Services) -> Services:
+    """Every product of both that is not empty."""
+    found: list[Service] = []
+    for a in base:
+        for b in other:
+            protocols = intersect(a.protocols, b.protocols)
+            source = intersect(a.source_ports, b.source_ports)
+            destination = intersect(a.destination_ports, b.destination_ports)
+            if protocols and source and destination:
+                found.append(Service(protocols, source, destination))
+    return compact(found)
+
+
+def as_source(services: Services) -> Services:
+    """A group of destination ports used where the source port stands."""
+    return tuple(Service(s.protocols, s.destination_ports) for s in services)
+
+
+def service_text(service: Service) -> str:
+    """For messages and group members, e.g. "6/443", "17/53 from 1024-65535", "any"."""
+    if service == ANY_SERVICE:
+        return "any"
+    text = _intervals(service.protocols)
+    if not service.any_port:
+        text += "/" + _intervals(service.destination_ports)
+    if service.source_ports != ANY_SERVICE.source_ports:
+        text += " from " + _intervals(service.source_ports)
+    return text
+
+
+def _intervals(intervals: tuple[Interval, ...]) -> str:
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in intervals)

@@ -1,0 +1,77 @@
+"""Names of protocols, ports and ICMP types as one platform spells them: a data file per vendor, its source stated in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+from policyhub.domain.addresses import Interval
+from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, TCP, UDP, Service
+from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
+
+IcmpType = tuple[int, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNames:
+    """`icmp`/`icmp6`: name -> (type, code or None for all codes). `protocols`: name -> number, None = every IP protocol."""
+
+    protocols: dict[str, int | None]
+    tcp: dict[str, int]
+    udp: dict[str, int]
+    icmp: dict[str, IcmpType]
+    icmp6: dict[str, IcmpType]
+
+    @classmethod
+    def of(cls, package: str, file: str = "names.json") -> ServiceNames:
+        """The data file beside a vendor's modules."""
+        data = json.loads(files(package).joinpath(file).read_text(encoding="utf-8"))
+        icmp, icmp6 = ({name: (pair[0], pair[1]) for name, pair in data[key].items()} for key in ("icmp", "icmp6"))
+        return cls(data["protocols"], data["tcp"], data["udp"], icmp, icmp6)
+
+    def knows_protocol(self, word: str) -> bool:
+        return word.lower() in self.protocols or (is_decimal(word) and int(word[:6]) <= MAX_PROTOCOL)
+
+    def protocol(self, word: str) -> int | None:
+        """Number, None for every protocol. Raises NotUnderstood."""
+        known = word.lower()
+        if known in self.protocols:
+            return self.protocols[known]
+        if self.knows_protocol(known):
+            return int(known)
+        raise NotUnderstood(f"{word[:40]!r} is not a protocol name or number")
+
+    def knows_port(self, word: str, protocol: int | None) -> bool:
+        try:
+            self.port(word, protocol)
+        except NotUnderstood:
+            return False
+        return True
+
+    def port(self, word: str, protocol: int | None) -> int:
+        """A number, or a name of the given protocol (None: of either). Raises NotUnderstood."""
+        if is_decimal(word):
+            if len(word) <= 6 and int(word) <= MAX_PORT:
+                return int(word)
+            raise NotUnderstood(f"{word[:40]!r} is not a port (0..{MAX_PORT})")
+        tables = {TCP: (self.tcp,), UDP: (self.udp,)}.get(protocol or 0, (self.tcp, self.udp))
+        for table in (*tables, self.tcp, self.udp):
+            port = table.get(word.lower())
+            if port is not None:
+                return port
+        raise NotUnderstood(f"{word[:40]!r} is not a port name or number")
+
+    def icmp_type(self, word: str, protocol: int) -> IcmpType | None:
+        """(type, code) of a name or number; None when the word is neither."""
+        table = self.icmp6 if protocol == ICMPV6 else self.icmp
+        if is_decimal(word):
+            return (int(word), None) if len(word) <= 3 and int(word) <= 255 else None
+        return table.get(word.lower())
+
+
+def icmp_service(kind: int, code: int | None, protocol: int = ICMP) -> Service:
+    """One ICMP type, and code when it is given."""
+    base = kind * 256
+    interval: Interval = (base, base + 255) if code is None else (base + code, base + code)
+    return Service.of(protocol, (interval,))
