@@ -1,0 +1,254 @@
+"""Named reasons to refuse an automatic remark. Every rail is evaluated and shown; one that fails is enough to refuse.
+
+Source of the defaults: change-board practice as collected in docs/operations.md ("Guard rails").
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from policyhub.domain.message import Message
+from policyhub.domain.message import gettext_noop as _t
+
+ACTIONABLE = frozenset({"class-not-allowed", "unknown-identity-in-priority"})
+MAX_CAPTURE_DROP_RATIO = 0.001
+MIN_CONFIDENCE = 0.9
+
+
+class Decision(StrEnum):
+    """What may happen. The strictest rail decides."""
+
+    ACT = "act"
+    PROPOSE = "propose"
+    OBSERVE = "observe"
+    REFUSE = "refuse"
+
+    @property
+    def strictness(self) -> int:
+        return list(Decision).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Per enforcement profile. Rates count pushes of members, adds only."""
+
+    min_signals: int
+    persistence_ms: int
+    pushes_per_realm_hour: int
+    device_interval_s: int
+    member_per_day: int
+    members_per_guard: int
+    max_decision: Decision
+
+
+LIMITS = {
+    "lab": Limits(1, 1_000, 60, 0, 20, 3, Decision.ACT),
+    "production": Limits(2, 60_000, 6, 600, 2, 3, Decision.ACT),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything the rails look at; gathered by the caller, nothing is read here.
+
+    capture_drop_ratio: lost / received at the sensor; None = not reported. identity_core: None when the source has no identity.
+    open_members: members of the guard that are active or on their way, this one left out. guard_marks: empty without a guard.
+    """
+
+    mode: str
+    profile: str
+    verdict_name: str
+    standing: str
+    confidence: float
+    signals: tuple[str, ...]
+    persisted_ms: int
+    dscp: int
+    source: str
+    identity_core: bool | None
+    capture_drop_ratio: float | None
+    killed: bool
+    never_touch: tuple[tuple[str, str], ...]
+    guard_name: str
+    guard_state: str
+    guard_marks: frozenset[int]
+    device_role: str
+    device_quarantine: str
+    has_verifying_point: bool
+    open_members: int
+    pushes_last_hour_in_realm: int
+    seconds_since_device_push: float | None
+    member_pushes_last_day: int
+
+
+@dataclass(frozen=True, slots=True)
+class Railing:
+    """One rail's answer. `allows` is the most that this rail permits."""
+
+    name: str
+    allows: Decision
+    reason: Message
+
+    @property
+    def passed(self) -> bool:
+        return self.allows is Decision.ACT
+
+
+def evaluate(situation: Situation) -> tuple[Decision, tuple[Railing, ...]]:
+    """All rails in order and the strictest answer."""
+    railings = tuple(rail(situation, LIMITS[situation.profile]) for rail in RAILS)
+    decision = max((railing.allows for railing in railings), key=lambda d: d.strictness)
+    return decision, railings
+
+
+def _rail(name: str, ok: bool, reason: Message, otherwise: Decision = Decision.REFUSE) -> Railing:
+    return Railing(name, Decision.ACT if ok else otherwise, reason)
+
+
+def mode(s: Situation, _: Limits) -> Railing:
+    allows = {"auto": Decision.ACT, "propose": Decision.PROPOSE}.get(s.mode, Decision.OBSERVE)
+    said = _t("the device group is in %(mode)s mode, profile %(profile)s")
+    return Railing("mode", allows, Message(said, {"mode": s.mode, "profile": s.profile}))
+
+
+def kill_switch(s: Situation, _: Limits) -> Railing:
+    return _rail("kill-switch", not s.killed, Message(_t("the kill switch is engaged") if s.killed else _t("not engaged")))
+
+
+def verdict_kind(s: Situation, _: Limits) -> Railing:
+    ok = s.verdict_name in ACTIONABLE and s.standing == "stands"
+    return _rail(
+        "verdict-kind", ok, Message(_t("%(verdict)s, %(standing)s"), {"verdict": s.verdict_name, "standing": s.standing})
+    )
+
+
+def evidence(s: Situation, limits: Limits) -> Railing:
+    signals = len(set(s.signals))
+    ok = s.confidence >= MIN_CONFIDENCE and signals >= limits.min_signals
+    said = _t("confidence %(confidence).2f (at least %(floor).2f), signals: %(signals)d (at least %(needed)d)")
+    values = {"confidence": s.confidence, "floor": MIN_CONFIDENCE, "signals": signals, "needed": limits.min_signals}
+    return _rail("evidence", ok, Message(said, values))
+
+
+def persistence(s: Situation, limits: Limits) -> Railing:
+    values = {"seen": s.persisted_ms / 1000, "needed": limits.persistence_ms / 1000}
+    said = _t("seen for %(seen).1f s of the %(needed).0f s that are needed")
+    return _rail("persistence", s.persisted_ms >= limits.persistence_ms, Message(said, values))
+
+
+def capture_loss(s: Situation, _: Limits) -> Railing:
+    if s.capture_drop_ratio is None:
+        return Railing("capture-loss", Decision.PROPOSE, Message(_t("the sensor does not report its drops")))
+    values = {"percent": s.capture_drop_ratio * 100, "limit": MAX_CAPTURE_DROP_RATIO * 100}
+    said = _t("the capture lost %(percent).3f %% of its packets (below %(limit).1f %%)")
+    return _rail("capture-loss", s.capture_drop_ratio < MAX_CAPTURE_DROP_RATIO, Message(said, values))
+
+
+def never_core(s: Situation, _: Limits) -> Railing:
+    if s.identity_core is None:
+        return Railing("never-core", Decision.PROPOSE, Message(_t("the source has no identity; a person decides")))
+    said = _t("the source is core business") if s.identity_core else _t("the source is not core business")
+    return _rail("never-core", not s.identity_core, Message(said))
+
+
+def never_touch(s: Situation, _: Limits) -> Railing:
+    source = ipaddress.ip_network(s.source)
+    for prefix, reason in s.never_touch:
+        protected = ipaddress.ip_network(prefix)
+        if protected.version == source.version and protected.overlaps(source):
+            said = Message(_t("%(prefix)s is on the never-touch list: %(reason)s"), {"prefix": prefix, "reason": reason})
+            return Railing("never-touch", Decision.REFUSE, said)
+    return Railing("never-touch", Decision.ACT, Message(_t("not on the never-touch list")))
+
+
+def source_width(s: Situation, _: Limits) -> Railing:
+    network = ipaddress.ip_network(s.source)
+    values = {"source": str(network), "addresses": network.num_addresses}
+    return _rail(
+        "source-width", network.num_addresses == 1, Message(_t("%(source)s: addresses %(addresses)d (exactly 1)"), values)
+    )
+
+
+def prepared_guard(s: Situation, _: Limits) -> Railing:
+    if not s.guard_name:
+        said = Message(_t("no installed guard stands in the path; install one in a change window"))
+        return Railing("prepared-guard", Decision.OBSERVE, said)
+    ok = s.guard_state == "installed" and s.dscp in s.guard_marks
+    values = {"guard": s.guard_name, "state": s.guard_state, "marks": ", ".join(map(str, sorted(s.guard_marks)))}
+    return _rail("prepared-guard", ok, Message(_t("%(guard)s is %(state)s and takes DSCP %(marks)s"), values), Decision.OBSERVE)
+
+
+def device_health(s: Situation, _: Limits) -> Railing:
+    said = (
+        Message(_t("quarantined: %(reason)s"), {"reason": s.device_quarantine})
+        if s.device_quarantine
+        else Message(_t("not quarantined"))
+    )
+    return _rail("device-health", not s.device_quarantine, said)
+
+
+def device_role(s: Situation, _: Limits) -> Railing:
+    ok = s.profile == "lab" or s.device_role != "core"
+    return _rail("device-role", ok, Message(_t("role %(role)s"), {"role": s.device_role or "-"}), Decision.PROPOSE)
+
+
+def verifying_point(s: Situation, _: Limits) -> Railing:
+    if s.has_verifying_point:
+        return Railing("verifying-point", Decision.ACT, Message(_t("a point stands behind the device")))
+    said = Message(_t("no point stands behind the device: packets cannot prove the effect"))
+    return Railing("verifying-point", Decision.PROPOSE, said)
+
+
+def blast_radius(s: Situation, limits: Limits) -> Railing:
+    values = {"used": s.open_members, "limit": limits.members_per_guard}
+    said = Message(_t("%(used)d of %(limit)d members in use"), values)
+    return _rail("blast-radius", s.open_members < limits.members_per_guard, said)
+
+
+def rate_of_pushes(s: Situation, limits: Limits) -> Railing:
+    if s.pushes_last_hour_in_realm >= limits.pushes_per_realm_hour:
+        values: dict[str, object] = {"pushes": s.pushes_last_hour_in_realm, "limit": limits.pushes_per_realm_hour}
+        return Railing(
+            "rate-of-pushes", Decision.PROPOSE, Message(_t("%(pushes)d pushes in the last hour (at most %(limit)d)"), values)
+        )
+    since = s.seconds_since_device_push
+    if since is None:
+        return Railing("rate-of-pushes", Decision.ACT, Message(_t("no earlier push to the device")))
+    said = Message(
+        _t("last push to the device %(since).0f s ago (at least %(apart)d s apart)"),
+        {"since": since, "apart": limits.device_interval_s},
+    )
+    return _rail("rate-of-pushes", since >= limits.device_interval_s, said, Decision.PROPOSE)
+
+
+def flapping(s: Situation, limits: Limits) -> Railing:
+    values = {"times": s.member_pushes_last_day, "limit": limits.member_per_day}
+    said = Message(_t("%(times)d times in 24 h (at most %(limit)d)"), values)
+    return _rail("flapping", s.member_pushes_last_day < limits.member_per_day, said, Decision.PROPOSE)
+
+
+RAILS: tuple[Callable[[Situation, Limits], Railing], ...] = (
+    mode,
+    kill_switch,
+    verdict_kind,
+    evidence,
+    persistence,
+    capture_loss,
+    never_core,
+    never_touch,
+    source_width,
+    prepared_guard,
+    device_health,
+    device_role,
+    verifying_point,
+    blast_radius,
+    rate_of_pushes,
+    flapping,
+)
+
+
+def as_rows(railings: Iterable[Railing]) -> list[dict[str, object]]:
+    """For storing and showing."""
+    return [{"name": r.name, "passed": r.passed, "allows": r.allows.value, **r.reason.as_json()} for r in railings]
