@@ -1,0 +1,101 @@
+"""What the guard renderers of all platforms share: sections of a running configuration, digests, members."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from policyhub.domain.change import OWN_PREFIX, GuardSpec
+from policyhub.domain.errors import CannotRender
+from policyhub.vendorkit.blocks import read_lines
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_PROMPT = re.compile(r"^(?:[<\[][~*]?[\w.\-/:@ ]{1,64}[>\]]|[\w.\-/:@()]{1,64}[#>$])(?:\s|$)")
+MIN_BURST_BYTES = 64_000
+BURST_MS = 10
+
+
+def is_prompt(line: str) -> bool:
+    """A device prompt, alone or followed by an echoed command; no configuration line looks like that."""
+    return _PROMPT.match(line) is not None
+
+
+def clean_lines(text: str) -> list[str]:
+    """Lines with their indentation, without carriage returns, escape sequences, pager remnants and trailing blanks."""
+    return [" " * line.indent + line.text for line in read_lines(text)]
+
+
+def digest(lines: Iterable[str]) -> str:
+    """SHA-256 of lines; trailing blanks and empty lines do not count."""
+    kept = (line.rstrip() for line in lines)
+    return hashlib.sha256("\n".join(line for line in kept if line).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A top-level line and what is indented below it (indentation kept)."""
+
+    header: str
+    body: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        yield self.header
+        yield from self.body
+
+
+def sections(text: str, comment: str) -> tuple[Section, ...]:
+    """A running configuration as sections, without blank lines, prompts, and lines that start with `comment` (after blanks)."""
+    found: list[Section] = []
+    header, body = "", list[str]()
+    for line in clean_lines(text):
+        if not line or line.lstrip().startswith(comment) or is_prompt(line):
+            continue
+        if line[0] == " " and header:
+            body.append(line)
+            continue
+        if header:
+            found.append(Section(header, tuple(body)))
+        header, body = line, []
+    if header:
+        found.append(Section(header, tuple(body)))
+    return tuple(found)
+
+
+def words(line: str) -> str:
+    """The line with single blanks: devices pad as they like."""
+    return " ".join(line.split())
+
+
+def member_network(spec: GuardSpec, member: str) -> Network:
+    """The member as a network. Raises CannotRender: not a prefix, everything, or of a family the guard does not hold."""
+    try:
+        network = ipaddress.ip_network(member, strict=True)
+    except ValueError as error:
+        raise CannotRender(f"{spec.name}: {member!r} is not an address or prefix ({error}). Give it as 10.1.2.3/32") from error
+    if network.prefixlen == 0:
+        raise CannotRender(f"{spec.name}: {member} is everybody. A guard takes single senders")
+    if network.version not in spec.families:
+        raise CannotRender(f"{spec.name} holds no IPv{network.version} members. Install a guard for that family")
+    return network
+
+
+def refuse_overlap(spec: GuardSpec, network: Network, members: Iterable[str]) -> None:
+    """Raises CannotRender when another member shares addresses: taking one out would then not free the sender."""
+    for text in members:
+        other = ipaddress.ip_network(text)
+        if other != network and other.version == network.version and other.overlaps(network):
+            raise CannotRender(f"{spec.name}: {network} overlaps the member {text}. Take that one out first")
+
+
+def burst_bytes(rate_bps: int) -> int:
+    """Bucket depth of a meter: 10 ms of the rate, at least 64 kB (a smaller one starves TCP)."""
+    return max(rate_bps // 8 * BURST_MS // 1000, MIN_BURST_BYTES)
+
+
+def is_own(name: str) -> bool:
+    """Any guard's object, not only this one's."""
+    return name.upper().startswith(OWN_PREFIX)

@@ -1,0 +1,1 @@
+"""Linux routers and firewalls that are configured with nftables."""
