@@ -47,6 +47,21 @@ class ObservationPoint(models.Model):
         return f"{self.sensor}/{self.name}"
 
 
+class SensorStream(models.Model):
+    """How far one stream has come. contiguous_to: every sequence up to it has arrived or stands in a StreamGap."""
+
+    sensor = models.ForeignKey(Sensor, models.CASCADE, related_name="streams")
+    stream = models.UUIDField()
+    contiguous_to = models.BigIntegerField(default=0)
+    highest = models.BigIntegerField(default=0)
+    last_received_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["sensor", "stream"], name="stream_once_per_sensor")]
+        verbose_name = _("sensor stream")
+        verbose_name_plural = _("sensor streams")
+
+
 class VerdictBatch(models.Model):
     """One POST of a sensor, stored before it is answered. body: zlib of the canonical JSON."""
 

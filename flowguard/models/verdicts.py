@@ -8,7 +8,10 @@ from policyhub.models.findings import SEVERITIES
 
 
 class Verdict(models.Model):
-    """Latest revision of one verdict. standing: what reconciliation across sensors made of it."""
+    """Latest revision of one verdict. standing: what reconciliation across sensors made of it.
+
+    next_step_at: when the scheduler dispatches its consideration again; null when the present revision was considered.
+    """
 
     class Standing(models.TextChoices):
         STANDS = "stands", _("stands")
@@ -40,6 +43,7 @@ class Verdict(models.Model):
     business = models.CharField(max_length=255, blank=True)
     received_at = models.DateTimeField()
     planned_at = models.DateTimeField(null=True, blank=True)
+    next_step_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
     class Meta:
         ordering = ("-last_ns", "-pk")
