@@ -1,7 +1,25 @@
 """The audit chain: append only, each row holds the hash of the one before."""
 
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+
+class AppendOnly(TypeError):
+    """A program tried to change or remove an audit row."""
+
+
+class AppendOnlyQuerySet(models.QuerySet["AuditEntry"]):
+    """Refuses every way of changing rows that Django offers; only single inserts pass."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise AppendOnly("audit rows are never changed or removed")
+
+    update = delete = bulk_update = bulk_create = update_or_create = _refuse
+    adelete = aupdate = abulk_update = abulk_create = aupdate_or_create = _refuse
 
 
 class AuditEntry(models.Model):
@@ -15,6 +33,8 @@ class AuditEntry(models.Model):
     previous_hash = models.CharField(max_length=64)
     hash = models.CharField(max_length=64, unique=True)
 
+    objects = AppendOnlyQuerySet.as_manager()
+
     class Meta:
         ordering = ("-sequence",)
         verbose_name = _("audit entry")
@@ -22,3 +42,11 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.sequence} {self.action}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise AppendOnly("audit rows are never changed")
+        super().save(*args, **{**kwargs, "force_insert": True})
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise AppendOnly("audit rows are never removed")
