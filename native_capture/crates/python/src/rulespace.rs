@@ -1,0 +1,63 @@
+//! `native_capture.rulespace`: exact analysis of ordered rules. Pure: values in, values out.
+
+use nc_rulespace::{Action, Answer, Options, Rule, State, ValueSet};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type SetArg = (u8, Vec<(u128, u128)>);
+type RuleArg = (String, bool, bool, Vec<Vec<u32>>);
+type Reply = (&'static str, Vec<u32>, bool, Option<Vec<(u8, u128)>>);
+
+/// State, causes, whether the default is one of them, and a witness for every rule; see `rulespace.pyi`.
+#[pyfunction]
+#[pyo3(signature = (axes, rules, *, default_action=None, below=true, witnesses=false, budget=400_000))]
+fn analyse(
+    py: Python<'_>,
+    axes: Vec<Vec<SetArg>>,
+    rules: Vec<RuleArg>,
+    default_action: Option<String>,
+    below: bool,
+    witnesses: bool,
+    budget: u64,
+) -> PyResult<Vec<Reply>> {
+    let set = |(space, intervals)| ValueSet { space, intervals };
+    let axes: Vec<Vec<ValueSet>> = axes.into_iter().map(|table| table.into_iter().map(set).collect()).collect();
+    let rule = |(action, enabled, exact, boxes): RuleArg| -> PyResult<Rule> {
+        Ok(Rule { action: action_of(&action)?, enabled, exact, boxes })
+    };
+    let rules = rules.into_iter().map(rule).collect::<PyResult<Vec<_>>>()?;
+    let default_action = default_action.as_deref().map(action_of).transpose()?;
+    let options = Options { default_action, below, witnesses, budget };
+    let answers = py.detach(|| nc_rulespace::analyse(&axes, &rules, &options));
+    answers.map(|all| all.into_iter().map(reply).collect()).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn action_of(name: &str) -> PyResult<Action> {
+    match name {
+        "permit" => Ok(Action::Permit),
+        "deny" => Ok(Action::Deny),
+        "continue" => Ok(Action::Continue),
+        other => Err(PyValueError::new_err(format!("action {other:?} is none of permit, deny, continue"))),
+    }
+}
+
+fn reply(answer: Answer) -> Reply {
+    let state = match answer.state {
+        State::Skipped => "skipped",
+        State::Free => "free",
+        State::Shadowed => "shadowed",
+        State::Redundant => "redundant",
+        State::RedundantBelow => "redundant-below",
+        State::Undecided => "undecided",
+    };
+    (state, answer.by, answer.by_default, answer.witness)
+}
+
+/// Hangs the submodule into its parent and into `sys.modules`, so that `import native_capture.rulespace` works too.
+pub fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = parent.py();
+    let module = PyModule::new(py, "rulespace")?;
+    module.add_function(wrap_pyfunction!(analyse, &module)?)?;
+    parent.add_submodule(&module)?;
+    py.import("sys")?.getattr("modules")?.set_item("native_capture.rulespace", &module)
+}
