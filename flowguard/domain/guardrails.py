@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from policyhub.domain.message import Message
-from policyhub.domain.message import gettext_noop as _t
+from policyhub.domain.message import Message, gettext_noop
 
 ACTIONABLE = frozenset({"class-not-allowed", "unknown-identity-in-priority"})
 MAX_CAPTURE_DROP_RATIO = 0.001
@@ -109,47 +108,53 @@ def _rail(name: str, ok: bool, reason: Message, otherwise: Decision = Decision.R
 
 def mode(s: Situation, _: Limits) -> Railing:
     allows = {"auto": Decision.ACT, "propose": Decision.PROPOSE}.get(s.mode, Decision.OBSERVE)
-    said = _t("the device group is in %(mode)s mode, profile %(profile)s")
+    said = gettext_noop("the device group is in %(mode)s mode, profile %(profile)s")
     return Railing("mode", allows, Message(said, {"mode": s.mode, "profile": s.profile}))
 
 
 def kill_switch(s: Situation, _: Limits) -> Railing:
-    return _rail("kill-switch", not s.killed, Message(_t("the kill switch is engaged") if s.killed else _t("not engaged")))
+    return _rail(
+        "kill-switch",
+        not s.killed,
+        Message(gettext_noop("the kill switch is engaged") if s.killed else gettext_noop("not engaged")),
+    )
 
 
 def verdict_kind(s: Situation, _: Limits) -> Railing:
     ok = s.verdict_name in ACTIONABLE and s.standing == "stands"
     return _rail(
-        "verdict-kind", ok, Message(_t("%(verdict)s, %(standing)s"), {"verdict": s.verdict_name, "standing": s.standing})
+        "verdict-kind",
+        ok,
+        Message(gettext_noop("%(verdict)s, %(standing)s"), {"verdict": s.verdict_name, "standing": s.standing}),
     )
 
 
 def evidence(s: Situation, limits: Limits) -> Railing:
     signals = len(set(s.signals))
     ok = s.confidence >= MIN_CONFIDENCE and signals >= limits.min_signals
-    said = _t("confidence %(confidence).2f (at least %(floor).2f), signals: %(signals)d (at least %(needed)d)")
+    said = gettext_noop("confidence %(confidence).2f (at least %(floor).2f), signals: %(signals)d (at least %(needed)d)")
     values = {"confidence": s.confidence, "floor": MIN_CONFIDENCE, "signals": signals, "needed": limits.min_signals}
     return _rail("evidence", ok, Message(said, values))
 
 
 def persistence(s: Situation, limits: Limits) -> Railing:
     values = {"seen": s.persisted_ms / 1000, "needed": limits.persistence_ms / 1000}
-    said = _t("seen for %(seen).1f s of the %(needed).0f s that are needed")
+    said = gettext_noop("seen for %(seen).1f s of the %(needed).0f s that are needed")
     return _rail("persistence", s.persisted_ms >= limits.persistence_ms, Message(said, values))
 
 
 def capture_loss(s: Situation, _: Limits) -> Railing:
     if s.capture_drop_ratio is None:
-        return Railing("capture-loss", Decision.PROPOSE, Message(_t("the sensor does not report its drops")))
+        return Railing("capture-loss", Decision.PROPOSE, Message(gettext_noop("the sensor does not report its drops")))
     values = {"percent": s.capture_drop_ratio * 100, "limit": MAX_CAPTURE_DROP_RATIO * 100}
-    said = _t("the capture lost %(percent).3f %% of its packets (below %(limit).1f %%)")
+    said = gettext_noop("the capture lost %(percent).3f %% of its packets (below %(limit).1f %%)")
     return _rail("capture-loss", s.capture_drop_ratio < MAX_CAPTURE_DROP_RATIO, Message(said, values))
 
 
 def never_core(s: Situation, _: Limits) -> Railing:
     if s.identity_core is None:
-        return Railing("never-core", Decision.PROPOSE, Message(_t("the source has no identity; a person decides")))
-    said = _t("the source is core business") if s.identity_core else _t("the source is not core business")
+        return Railing("never-core", Decision.PROPOSE, Message(gettext_noop("the source has no identity; a person decides")))
+    said = gettext_noop("the source is core business") if s.identity_core else gettext_noop("the source is not core business")
     return _rail("never-core", not s.identity_core, Message(said))
 
 
@@ -158,52 +163,58 @@ def never_touch(s: Situation, _: Limits) -> Railing:
     for prefix, reason in s.never_touch:
         protected = ipaddress.ip_network(prefix)
         if protected.version == source.version and protected.overlaps(source):
-            said = Message(_t("%(prefix)s is on the never-touch list: %(reason)s"), {"prefix": prefix, "reason": reason})
+            said = Message(
+                gettext_noop("%(prefix)s is on the never-touch list: %(reason)s"), {"prefix": prefix, "reason": reason}
+            )
             return Railing("never-touch", Decision.REFUSE, said)
-    return Railing("never-touch", Decision.ACT, Message(_t("not on the never-touch list")))
+    return Railing("never-touch", Decision.ACT, Message(gettext_noop("not on the never-touch list")))
 
 
 def source_width(s: Situation, _: Limits) -> Railing:
     network = ipaddress.ip_network(s.source)
     values = {"source": str(network), "addresses": network.num_addresses}
     return _rail(
-        "source-width", network.num_addresses == 1, Message(_t("%(source)s: addresses %(addresses)d (exactly 1)"), values)
+        "source-width",
+        network.num_addresses == 1,
+        Message(gettext_noop("%(source)s: addresses %(addresses)d (exactly 1)"), values),
     )
 
 
 def prepared_guard(s: Situation, _: Limits) -> Railing:
     if not s.guard_name:
-        said = Message(_t("no installed guard stands in the path; install one in a change window"))
+        said = Message(gettext_noop("no installed guard stands in the path; install one in a change window"))
         return Railing("prepared-guard", Decision.OBSERVE, said)
     ok = s.guard_state == "installed" and s.dscp in s.guard_marks
     values = {"guard": s.guard_name, "state": s.guard_state, "marks": ", ".join(map(str, sorted(s.guard_marks)))}
-    return _rail("prepared-guard", ok, Message(_t("%(guard)s is %(state)s and takes DSCP %(marks)s"), values), Decision.OBSERVE)
+    return _rail(
+        "prepared-guard", ok, Message(gettext_noop("%(guard)s is %(state)s and takes DSCP %(marks)s"), values), Decision.OBSERVE
+    )
 
 
 def device_health(s: Situation, _: Limits) -> Railing:
     said = (
-        Message(_t("quarantined: %(reason)s"), {"reason": s.device_quarantine})
+        Message(gettext_noop("quarantined: %(reason)s"), {"reason": s.device_quarantine})
         if s.device_quarantine
-        else Message(_t("not quarantined"))
+        else Message(gettext_noop("not quarantined"))
     )
     return _rail("device-health", not s.device_quarantine, said)
 
 
 def device_role(s: Situation, _: Limits) -> Railing:
     ok = s.profile == "lab" or s.device_role != "core"
-    return _rail("device-role", ok, Message(_t("role %(role)s"), {"role": s.device_role or "-"}), Decision.PROPOSE)
+    return _rail("device-role", ok, Message(gettext_noop("role %(role)s"), {"role": s.device_role or "-"}), Decision.PROPOSE)
 
 
 def verifying_point(s: Situation, _: Limits) -> Railing:
     if s.has_verifying_point:
-        return Railing("verifying-point", Decision.ACT, Message(_t("a point stands behind the device")))
-    said = Message(_t("no point stands behind the device: packets cannot prove the effect"))
+        return Railing("verifying-point", Decision.ACT, Message(gettext_noop("a point stands behind the device")))
+    said = Message(gettext_noop("no point stands behind the device: packets cannot prove the effect"))
     return Railing("verifying-point", Decision.PROPOSE, said)
 
 
 def blast_radius(s: Situation, limits: Limits) -> Railing:
     values = {"used": s.open_members, "limit": limits.members_per_guard}
-    said = Message(_t("%(used)d of %(limit)d members in use"), values)
+    said = Message(gettext_noop("%(used)d of %(limit)d members in use"), values)
     return _rail("blast-radius", s.open_members < limits.members_per_guard, said)
 
 
@@ -211,13 +222,15 @@ def rate_of_pushes(s: Situation, limits: Limits) -> Railing:
     if s.pushes_last_hour_in_realm >= limits.pushes_per_realm_hour:
         values: dict[str, object] = {"pushes": s.pushes_last_hour_in_realm, "limit": limits.pushes_per_realm_hour}
         return Railing(
-            "rate-of-pushes", Decision.PROPOSE, Message(_t("%(pushes)d pushes in the last hour (at most %(limit)d)"), values)
+            "rate-of-pushes",
+            Decision.PROPOSE,
+            Message(gettext_noop("%(pushes)d pushes in the last hour (at most %(limit)d)"), values),
         )
     since = s.seconds_since_device_push
     if since is None:
-        return Railing("rate-of-pushes", Decision.ACT, Message(_t("no earlier push to the device")))
+        return Railing("rate-of-pushes", Decision.ACT, Message(gettext_noop("no earlier push to the device")))
     said = Message(
-        _t("last push to the device %(since).0f s ago (at least %(apart)d s apart)"),
+        gettext_noop("last push to the device %(since).0f s ago (at least %(apart)d s apart)"),
         {"since": since, "apart": limits.device_interval_s},
     )
     return _rail("rate-of-pushes", since >= limits.device_interval_s, said, Decision.PROPOSE)
@@ -225,7 +238,7 @@ def rate_of_pushes(s: Situation, limits: Limits) -> Railing:
 
 def flapping(s: Situation, limits: Limits) -> Railing:
     values = {"times": s.member_pushes_last_day, "limit": limits.member_per_day}
-    said = Message(_t("%(times)d times in 24 h (at most %(limit)d)"), values)
+    said = Message(gettext_noop("%(times)d times in 24 h (at most %(limit)d)"), values)
     return _rail("flapping", s.member_pushes_last_day < limits.member_per_day, said, Decision.PROPOSE)
 
 

@@ -1,0 +1,141 @@
+"""An enforcement from verdict to expiry: one member of a prepared guard, added, proved by packets, taken back.
+
+Every function is safe to call again: the row's state and a lock decide what is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from flowguard.actions import enforcement_steps
+from flowguard.actions.timeline import move
+from flowguard.domain.guardrails import ACTIONABLE, Decision, as_rows, evaluate
+from flowguard.models import Enforcement, Guard, Verdict
+from flowguard.queries.situation import OPEN, guard_for, identity_of, member_of, situation
+from policyhub import dispatch
+from policyhub.actions import changes, kill_switch
+from policyhub.domain.message import Message, gettext_noop
+from policyhub.models import Realm
+
+State = Enforcement.State
+REUSABLE = (State.OBSERVED, State.REFUSED)
+STATE_OF = {
+    Decision.ACT: State.APPLYING,
+    Decision.PROPOSE: State.PROPOSED,
+    Decision.OBSERVE: State.OBSERVED,
+    Decision.REFUSE: State.REFUSED,
+}
+SAID = {
+    State.APPLYING: gettext_noop("every guard rail allows it: %(member)s goes into %(guard)s"),
+    State.PROPOSED: gettext_noop("proposed: %(member)s into %(guard)s; a person decides"),
+    State.OBSERVED: gettext_noop("observed only: %(rails)s"),
+    State.REFUSED: gettext_noop("refused: %(rails)s"),
+}
+
+
+def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
+    """Evaluate the guard rails for a verdict; act, propose, observe or refuse.
+
+    One open enforcement per guard and member, however many verdicts, revisions or duplicate deliveries name it.
+    Returns it, or None when the verdict calls for nothing.
+    """
+    verdict = Verdict.objects.select_related("sensor__group").get(pk=verdict_id)
+    if verdict.name not in ACTIONABLE or verdict.standing != Verdict.Standing.STANDS or verdict.severity == "info":
+        return None
+    guard = guard_for(verdict)
+    try:
+        with transaction.atomic():
+            row = _claim(verdict, guard, now)
+            if row is None:
+                return None
+            _decide(row, verdict, guard, now)
+            return row
+    except IntegrityError:  # another worker created the row of this generation first; it decides
+        return Enforcement.objects.filter(idempotency_key=_key(verdict, guard)).first()
+
+
+def step(*, enforcement_id: int, clock: Callable[[], datetime]) -> None:
+    """Do what the row's state calls for: plan, verify by packets, watch, take back."""
+    enforcement_steps.step(enforcement_id=enforcement_id, clock=clock)
+
+
+def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> None:
+    """Take the member back now; nothing happens when it is gone or on its way out already."""
+    with transaction.atomic():
+        row = Enforcement.objects.select_for_update().get(pk=enforcement_id)
+        if row.state in (State.PROPOSED, State.APPLYING) and row.add_change is None:
+            move(
+                row,
+                State.REVERTED,
+                Message(gettext_noop("withdrawn by %(actor)s before anything was planned"), {"actor": actor}),
+                now,
+            )
+        elif row.state == State.PROPOSED:
+            changes.cancel(change_id=row.add_change_id, actor=actor, now=now)
+            move(row, State.REVERTED, Message(gettext_noop("declined by %(actor)s"), {"actor": actor}), now)
+        elif row.state in (State.APPLYING, State.ACTIVE, State.NEEDS_PERSON):
+            row.expires_at = now
+            values = {"actor": actor, "reason": reason}
+            state = State.ACTIVE if row.state == State.NEEDS_PERSON else row.state
+            move(row, state, Message(gettext_noop("%(actor)s asks to take it back: %(reason)s"), values), now, again_at=now)
+            dispatch.on_commit("flowguard.step_enforcement", row.pk)
+
+
+def _claim(verdict: Verdict, guard: Guard | None, now: datetime) -> Enforcement | None:
+    """The row to decide on: a reusable one, a new one, or None while one is open."""
+    member = member_of(verdict)
+    rows = Enforcement.objects.select_for_update().filter(guard=guard, member=member, realm__name=verdict.realm)
+    if rows.filter(state__in=OPEN).exists():
+        return None
+    known = rows.filter(state__in=REUSABLE).first()
+    if known:
+        known.verdict = verdict
+        return known
+    realm = guard.device.realm if guard else Realm.objects.get(name=verdict.realm)
+    return Enforcement(
+        guard=guard,
+        verdict=verdict,
+        realm=realm,
+        member=member,
+        idempotency_key=_key(verdict, guard),
+        notice_ns=verdict.first_ns,
+        created_at=now,
+    )
+
+
+def _key(verdict: Verdict, guard: Guard | None) -> str:
+    member = member_of(verdict)
+    ended = Enforcement.objects.filter(guard=guard, member=member, realm__name=verdict.realm).exclude(
+        state__in=(*OPEN, *REUSABLE)
+    )
+    return changes.key("enforcement", verdict.realm, guard.pk if guard else 0, member, ended.count())
+
+
+def _decide(row: Enforcement, verdict: Verdict, guard: Guard | None, now: datetime) -> None:
+    group = guard.device.group if guard else verdict.sensor.group
+    killed = kill_switch.engaged(group.name if group else "")
+    seen = situation(verdict, guard, killed=killed, now=now, leave_out=row.pk)
+    decision, railings = evaluate(seen)
+    before = (row.state, row.guardrails)
+    row.mode, row.profile, row.guardrails = seen.mode, seen.profile, as_rows(railings)
+    state = STATE_OF[decision]
+    row.save()
+    if (state, [r["name"] for r in row.guardrails if not r["passed"]]) == (
+        before[0],
+        [r["name"] for r in before[1] if not r["passed"]],
+    ):
+        return
+    rails = ", ".join(railing.name for railing in railings if not railing.passed)
+    identity = identity_of(verdict)
+    values = {
+        "member": row.member,
+        "guard": guard.name if guard else "-",
+        "rails": rails,
+        "identity": identity.name if identity else "-",
+    }
+    move(row, state, Message(SAID[state], values), now, again_at=now if state in (State.APPLYING, State.PROPOSED) else None)
+    if state in (State.APPLYING, State.PROPOSED):
+        dispatch.on_commit("flowguard.step_enforcement", row.pk)

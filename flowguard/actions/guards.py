@@ -1,0 +1,161 @@
+"""Guards: prepared in a change window, approved by a person, attached once with an empty address set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from flowguard.domain.errors import FlowGuardError
+from flowguard.models import Enforcement, Guard
+from flowguard.queries.situation import OPEN
+from policyhub.actions import audit, changes
+from policyhub.actions.collect import latest_config
+from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec
+from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, DscpMap, served_no_better
+from policyhub.models import Change, Device
+
+ENDED_BADLY = (Change.State.FAILED, Change.State.REFUSED, Change.State.CANCELLED, Change.State.REVERTED)
+
+
+class TargetClassRefused(FlowGuardError):
+    """The class that remarked traffic would land in is not known to be served no better than best effort."""
+
+    code = "FG-E010"
+
+
+class GuardInUse(FlowGuardError):
+    code = "FG-E011"
+
+
+class GuardExists(FlowGuardError):
+    code = "FG-E012"
+
+
+def spec_of(guard: Guard) -> GuardSpec:
+    """The stored specification as a value."""
+    raw = guard.spec
+    return GuardSpec(
+        name=raw["name"],
+        interfaces=tuple(raw["interfaces"]),
+        marks=frozenset(raw["marks"]),
+        target_dscp=raw["target_dscp"],
+        rate_bps=raw["rate_bps"],
+        families=tuple(raw["families"]),
+    )
+
+
+def propose(
+    *,
+    device: Device,
+    name: str,
+    interfaces: Iterable[str],
+    marks: Iterable[int] = PRIORITY_DSCP,
+    target_dscp: int | None = None,
+    rate_bps: int | None = None,
+    reason: str,
+    actor: str,
+    requested_by: User | None,
+    now: datetime,
+) -> Guard:
+    """Render an empty guard for approval. Nothing is attached until the change is approved.
+
+    Raises TargetClassRefused, GuardExists, ValueError (name or interfaces), and what `changes.plan` raises.
+    """
+    target = device.group.target_dscp if target_dscp is None else target_dscp
+    own_name = name.upper() if name.upper().startswith(OWN_PREFIX) else OWN_PREFIX + name.upper()
+    spec = GuardSpec(own_name, tuple(interfaces), frozenset(marks), target, rate_bps)
+    require_target_class(device, target)
+    with transaction.atomic():
+        known = Guard.objects.select_for_update().filter(device=device, name=spec.name).first()
+        if known and known.state != Guard.State.REMOVED:
+            raise GuardExists(
+                f"{device.name} has a guard {spec.name} already ({known.state}). Remove it first or choose another name"
+            )
+        guard = known or Guard(device=device, name=spec.name)
+        guard.spec, guard.state, guard.created_at = _as_json(spec), Guard.State.PROPOSED, now
+        guard.install_change = guard.remove_change = None
+        guard.save()
+        audit.record("guard.proposed", actor=actor, at=now, guard=guard.pk, device=device.name, spec=guard.spec)
+    guard.install_change = _plan(guard, ChangeKind.GUARD_INSTALL, reason, actor, requested_by, now)
+    guard.save(update_fields=["install_change"])
+    return guard
+
+
+def remove(*, guard: Guard, reason: str, actor: str, requested_by: User | None, now: datetime) -> Guard:
+    """Render the removal for approval. Raises GuardInUse while members are in it."""
+    if Enforcement.objects.filter(guard=guard, state__in=OPEN).exists():
+        raise GuardInUse(f"{guard} still holds members. Take the enforcements back first")
+    guard.remove_change = _plan(guard, ChangeKind.GUARD_REMOVE, reason, actor, requested_by, now)
+    guard.save(update_fields=["remove_change"])
+    return guard
+
+
+def step(*, guard_id: int, clock: Callable[[], datetime]) -> None:
+    """Follow the guard's changes; idempotent."""
+    with transaction.atomic():
+        guard = Guard.objects.select_for_update().get(pk=guard_id)
+        state = _state(guard)
+        if state != guard.state:
+            guard.state = state
+            guard.save(update_fields=["state"])
+            audit.record(f"guard.{state}", actor="system", at=clock(), guard=guard.pk)
+
+
+def require_target_class(device: Device, target: int) -> None:
+    """DF is always allowed. CS1 only when the parsed maps of every known hop serve it no better than DF.
+
+    Common default maps put CS1 above best effort, so an unknown map is a refusal. Raises TargetClassRefused.
+    """
+    if target == DF:
+        return
+    if target != CS1:
+        raise TargetClassRefused(f"target DSCP {target} is not DF (0) or CS1 (8). Use 0")
+    for hop in Device.objects.filter(realm=device.realm, enabled=True).order_by("name"):
+        config = latest_config(hop)
+        maps: tuple[DscpMap, ...] = config.dscp_maps if config else ()
+        if served_no_better(maps, CS1, DF) is not True:
+            why = "its maps are not known" if not maps else "its map serves CS1 better than best effort"
+            raise TargetClassRefused(f"CS1 refused: {hop.name}: {why}. Use DF (0), or collect and correct the map")
+
+
+def _state(guard: Guard) -> str:
+    removal, install = guard.remove_change, guard.install_change
+    if removal and removal.state == Change.State.CONFIRMED:
+        return Guard.State.REMOVED
+    if any(change and change.state == Change.State.REVERT_FAILED for change in (removal, install)):
+        return Guard.State.BROKEN
+    if install and install.state == Change.State.CONFIRMED:
+        return Guard.State.INSTALLED
+    if install and install.state in ENDED_BADLY:
+        return Guard.State.REMOVED
+    return guard.state
+
+
+def _plan(guard: Guard, kind: ChangeKind, reason: str, actor: str, requested_by: User | None, now: datetime) -> Change:
+    return changes.plan(
+        device=guard.device,
+        kind=kind,
+        spec=spec_of(guard),
+        reason=reason,
+        actor=actor,
+        requested_by=requested_by,
+        idempotency_key=changes.key("guard", guard.pk, kind, now.isoformat()),
+        guardrails=[],
+        notify_task="flowguard.step_guard",
+        notify_id=guard.pk,
+        now=now,
+    )
+
+
+def _as_json(spec: GuardSpec) -> dict[str, object]:
+    return {
+        "name": spec.name,
+        "interfaces": list(spec.interfaces),
+        "marks": sorted(spec.marks),
+        "target_dscp": spec.target_dscp,
+        "rate_bps": spec.rate_bps,
+        "families": list(spec.families),
+    }

@@ -1,0 +1,123 @@
+"""Guards: install (plan for approval), list, show, remove."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+
+NEEDS_DJANGO = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of `policyhub guard`."""
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    install = verbs.add_parser("install", help="render an empty guard for approval in a change window")
+    install.add_argument("device")
+    install.add_argument("name", help="up to 8 letters or digits; PHG- is put before it")
+    install.add_argument("--interface", action="append", required=True, help="where traffic enters; may be repeated")
+    install.add_argument("--marks", default="", help="DSCPs taken from members, e.g. '46 CS5'; default: the priority marks")
+    install.add_argument("--target", default=None, help="DSCP that members get; default: the device group's")
+    install.add_argument("--rate-mbps", type=float, default=None, help="meter for all members together")
+    install.add_argument("--reason", default="prepared guard")
+    remove = verbs.add_parser("remove", help="render the removal of a guard for approval")
+    remove.add_argument("device")
+    remove.add_argument("name")
+    remove.add_argument("--reason", default="guard no longer needed")
+    verbs.add_parser("list", help="all guards with state and members")
+    show = verbs.add_parser("show", help="one guard and the lines of its change")
+    show.add_argument("device")
+    show.add_argument("name")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0, or an error of the tree."""
+    return {"install": _install, "remove": _remove, "list": _list, "show": _show}[args.verb](args)
+
+
+def _device(name: str):  # type: ignore[no-untyped-def]
+    from policyhub.domain.errors import BadInput
+    from policyhub.models import Device
+
+    device = Device.objects.select_related("group", "realm").filter(name=name).first()
+    if device is None:
+        raise BadInput(f"device {name!r} is not in the inventory. See: policyhub device list")
+    return device
+
+
+def _guard(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from flowguard.models import Guard
+    from policyhub.domain.change import OWN_PREFIX
+    from policyhub.domain.errors import BadInput
+
+    name = args.name.upper() if args.name.upper().startswith(OWN_PREFIX) else OWN_PREFIX + args.name.upper()
+    guard = (
+        Guard.objects.select_related("device", "install_change", "remove_change")
+        .filter(device=_device(args.device), name=name)
+        .first()
+    )
+    if guard is None:
+        raise BadInput(f"{args.device} has no guard {name}. See: policyhub guard list")
+    return guard
+
+
+def _install(args: argparse.Namespace) -> int:
+    from flowguard.actions import guards
+    from policyhub.domain.errors import BadInput
+    from policyhub.domain.qos import PRIORITY_DSCP, parse_dscp
+
+    try:
+        marks = [parse_dscp(word) for word in args.marks.split()] or sorted(PRIORITY_DSCP)
+        target = None if args.target is None else parse_dscp(args.target)
+        guard = guards.propose(
+            device=_device(args.device),
+            name=args.name,
+            interfaces=args.interface,
+            marks=marks,
+            target_dscp=target,
+            rate_bps=None if args.rate_mbps is None else int(args.rate_mbps * 1_000_000),
+            reason=args.reason,
+            actor="cli",
+            requested_by=None,
+            now=datetime.now(UTC),
+        )
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return _print_change(guard.install_change)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    from flowguard.actions import guards
+
+    guard = guards.remove(guard=_guard(args), reason=args.reason, actor="cli", requested_by=None, now=datetime.now(UTC))
+    return _print_change(guard.remove_change)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from flowguard.models import Enforcement, Guard
+
+    for guard in Guard.objects.select_related("device__group").order_by("device__name", "name"):
+        members = ", ".join(
+            Enforcement.objects.filter(guard=guard, state=Enforcement.State.ACTIVE).values_list("member", flat=True)
+        )
+        group = guard.device.group
+        print(
+            f"{guard.device.name:20} {guard.name:14} {guard.state:10} {group.mode}/{group.profile:10} members: {members or '-'}"
+        )
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    guard = _guard(args)
+    print(f"{guard} {guard.state}: {guard.spec}")
+    return _print_change(guard.remove_change or guard.install_change)
+
+
+def _print_change(change) -> int:  # type: ignore[no-untyped-def]
+    if change is None:
+        return 0
+    print(f"change #{change.pk} {change.state} plan {change.plan_sha256[:16]} {change.error}")
+    print("\n".join(f"+ {line}" for line in change.lines))
+    print("\n".join(f"- {line}" for line in change.inverse))
+    if change.state == "proposed":
+        print(f"approve with: policyhub change approve {change.pk} --plan {change.plan_sha256[:16]} --user NAME")
+    return 0 if change.state != "refused" else 1

@@ -1,0 +1,107 @@
+"""Every rail refuses what it is there for, and only that."""
+
+from dataclasses import replace
+
+import pytest
+
+from flowguard.domain.guardrails import LIMITS, Decision, Situation, as_rows, evaluate
+
+CLEAR = Situation(
+    mode="auto",
+    profile="lab",
+    verdict_name="class-not-allowed",
+    standing="stands",
+    confidence=0.95,
+    signals=("dscp-outside-allowance", "volume"),
+    persisted_ms=61_000,
+    dscp=46,
+    source="192.0.2.7/32",
+    identity_core=False,
+    capture_drop_ratio=0.0,
+    killed=False,
+    never_touch=(("198.51.100.0/24", "management"),),
+    guard_name="PHG-A",
+    guard_state="installed",
+    guard_marks=frozenset({40, 46}),
+    device_role="access",
+    device_quarantine="",
+    has_verifying_point=True,
+    open_members=0,
+    pushes_last_hour_in_realm=0,
+    seconds_since_device_push=None,
+    member_pushes_last_day=0,
+)
+
+
+def test_a_clear_situation_passes_every_rail_in_both_profiles():
+    for profile in LIMITS:
+        decision, railings = evaluate(replace(CLEAR, profile=profile))
+        assert decision is Decision.ACT, [r for r in railings if not r.passed]
+
+
+@pytest.mark.parametrize(
+    ("rail", "allows", "change"),
+    [
+        ("mode", Decision.OBSERVE, {"mode": "observe"}),
+        ("mode", Decision.OBSERVE, {"mode": "anything else"}),
+        ("mode", Decision.PROPOSE, {"mode": "propose"}),
+        ("kill-switch", Decision.REFUSE, {"killed": True}),
+        ("verdict-kind", Decision.REFUSE, {"verdict_name": "dscp-rewritten"}),
+        ("verdict-kind", Decision.REFUSE, {"standing": "network"}),
+        ("evidence", Decision.REFUSE, {"confidence": 0.89}),
+        ("evidence", Decision.REFUSE, {"signals": ()}),
+        ("persistence", Decision.REFUSE, {"persisted_ms": 999}),
+        ("capture-loss", Decision.REFUSE, {"capture_drop_ratio": 0.001}),
+        ("capture-loss", Decision.PROPOSE, {"capture_drop_ratio": None}),
+        ("never-core", Decision.REFUSE, {"identity_core": True}),
+        ("never-core", Decision.PROPOSE, {"identity_core": None}),
+        ("never-touch", Decision.REFUSE, {"source": "198.51.100.9/32"}),
+        ("source-width", Decision.REFUSE, {"source": "192.0.2.0/24"}),
+        ("prepared-guard", Decision.OBSERVE, {"guard_name": "", "guard_state": ""}),
+        ("prepared-guard", Decision.OBSERVE, {"guard_state": "broken"}),
+        ("prepared-guard", Decision.OBSERVE, {"dscp": 48}),
+        ("device-health", Decision.REFUSE, {"device_quarantine": "wrong password"}),
+        ("verifying-point", Decision.PROPOSE, {"has_verifying_point": False}),
+        ("blast-radius", Decision.REFUSE, {"open_members": 3}),
+        ("rate-of-pushes", Decision.PROPOSE, {"pushes_last_hour_in_realm": 60}),
+        ("flapping", Decision.PROPOSE, {"member_pushes_last_day": 20}),
+    ],
+)
+def test_one_thing_wrong_is_refused_by_its_rail_alone(rail, allows, change):
+    decision, railings = evaluate(replace(CLEAR, **change))
+    assert decision is allows
+    assert [r.name for r in railings if not r.passed] == [rail]
+
+
+@pytest.mark.parametrize(
+    ("rail", "change"),
+    [
+        ("evidence", {"signals": ("dscp-outside-allowance",)}),
+        ("evidence", {"signals": ("volume", "volume")}),
+        ("persistence", {"persisted_ms": 59_999}),
+        ("device-role", {"device_role": "core"}),
+        ("rate-of-pushes", {"seconds_since_device_push": 599.0}),
+        ("rate-of-pushes", {"pushes_last_hour_in_realm": 6}),
+        ("flapping", {"member_pushes_last_day": 2}),
+    ],
+)
+def test_production_asks_for_more_than_the_lab(rail, change):
+    assert evaluate(replace(CLEAR, **change))[0] is Decision.ACT
+    _, railings = evaluate(replace(CLEAR, profile="production", **change))
+    assert [r.name for r in railings if not r.passed] == [rail]
+
+
+def test_the_strictest_rail_decides():
+    decision, _ = evaluate(replace(CLEAR, mode="propose", killed=True))
+    assert decision is Decision.REFUSE
+
+
+def test_an_ipv6_source_is_never_touched_by_its_own_family_only():
+    situation = replace(CLEAR, source="2001:db8::1/128", never_touch=(("0.0.0.0/0", "all of IPv4"), ("2001:db8::/64", "servers")))
+    _, railings = evaluate(situation)
+    assert [str(r.reason) for r in railings if r.name == "never-touch"] == ["2001:db8::/64 is on the never-touch list: servers"]
+
+
+def test_rows_hold_a_template_and_values_that_fit():
+    for row in as_rows(evaluate(replace(CLEAR, never_touch=(("192.0.2.7/32", "100 % mine"),)))[1]):
+        assert row["text"] % row["values"] if row["values"] else row["text"]
