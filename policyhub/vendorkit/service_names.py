@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from policyhub.domain.addresses import Interval
-from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, TCP, UDP, Service
+from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, UDP, Service
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 
 IcmpType = tuple[int, int | None]
@@ -55,8 +55,8 @@ class ServiceNames:
             if len(word) <= 6 and int(word) <= MAX_PORT:
                 return int(word)
             raise NotUnderstood(f"{word[:40]!r} is not a port (0..{MAX_PORT})")
-        tables = {TCP: (self.tcp,), UDP: (self.udp,)}.get(protocol or 0, (self.tcp, self.udp))
-        for table in (*tables, self.tcp, self.udp):
+        first = self.udp if protocol == UDP else self.tcp
+        for table in (first, self.tcp, self.udp):
             port = table.get(word.lower())
             if port is not None:
                 return port

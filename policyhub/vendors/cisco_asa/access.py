@@ -1,0 +1,357 @@
+"""`access-list` and `access-group`: rules in the device's order, bound to interfaces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from policyhub.domain.addresses import ANY, ANY6, AddressSet
+from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, Service
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, number_in, range_set
+from policyhub.vendorkit.operands import Services, as_source, bound, narrow
+from policyhub.vendors.cisco_asa.objects import ANY_WORDS, PORT_WORDS, TCP_UDP, read_icmp, read_literal, read_ports
+from policyhub.vendors.cisco_asa.reading import NAMES, Reading
+
+SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)|\s0x[0-9a-f]+\s*$|; \d+ elements|\(elements: ?\d+\)")
+DECORATION = re.compile(r"\([^()]*\)|\s0x[0-9a-f]+\s*$")
+NOT_ENTRIES = ("deny-flow-max", "alert-interval", "cached", "mode", "commit")
+LOG_LEVELS = ("alerts", "critical", "debugging", "emergencies", "errors", "informational", "notifications", "warnings")
+WHO = ("user", "user-group", "object-group-user", "security-group", "object-group-security")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One access-list line; `line` is the number written in it (show output, or an insertion), None when it has none."""
+
+    block: Block
+    line: int | None
+    body: list[str]
+    shown: bool = False
+    remark: str | None = None
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a rule is put together from."""
+
+    any_address: AddressSet
+    unresolved: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+
+
+def read_access_list(reading: Reading, block: Block) -> None:
+    """Collects; entries are read when every object is known."""
+    words = block.words
+    if len(words) < 2:
+        raise NotUnderstood("access-list needs a name")
+    if words[1].lower() in NOT_ENTRIES and (len(words) < 3 or words[2].lower() not in ("permit", "deny", "extended", "line")):
+        return
+    reading.entries.setdefault(words[1].rstrip(";"), []).append(block)
+
+
+def read_ipv6(reading: Reading, block: Block) -> None:
+    """`ipv6 access-list NAME ..` of releases before 9.0."""
+    words = block.words
+    if len(words) < 4 or words[1].lower() != "access-list":
+        raise NotUnderstood("not understood")
+    reading.ipv6_lists.add(words[2])
+    reading.entries.setdefault(words[2], []).append(block)
+
+
+def read_access_group(reading: Reading, block: Block) -> None:
+    """`access-group NAME in|out interface IF [control-plane|per-user-override]` or `access-group NAME global`."""
+    words = Words(block.words, 1)
+    name = words.next("an access list")
+    if words.accept("global"):
+        binding = Binding("", "in", (block.number,))
+    else:
+        direction = words.next("in or out").lower()
+        if direction not in ("in", "out") or not words.accept("interface"):
+            raise NotUnderstood("access-group needs in|out interface NAME, or global")
+        interface = words.next("an interface")
+        if words.accept("control-plane", "per-user-override") == "control-plane":
+            direction = "local"
+        binding = Binding(interface, direction, (block.number,))
+    words.end()
+    reading.bindings.setdefault(name, []).append(binding)
+
+
+def policies(reading: Reading) -> list[Policy]:
+    """Every access list; one that is bound but not defined has no rules and says so."""
+    has_global = any(b.interface == "" for found in reading.bindings.values() for b in found)
+    found = [_policy(reading, name, blocks, has_global) for name, blocks in reading.entries.items()]
+    for name, bindings in reading.bindings.items():
+        if name not in reading.entries:
+            lines = tuple(line for binding in bindings for line in binding.lines)
+            found.append(Policy(name, (), bindings=tuple(bindings), lines=lines, notes=("bound but not defined",)))
+    return found
+
+
+def _policy(reading: Reading, name: str, blocks: list[Block], has_global: bool) -> Policy:
+    bindings = tuple(reading.bindings.get(name, ()))
+    rules, kind = _rules(reading, name, blocks)
+    falls = has_global and bool(bindings) and all(b.interface and b.direction == "in" for b in bindings)
+    notes = ("falls through to the global access list instead of an implicit deny",) if falls else ()
+    purpose = kind or ("match" if name in reading.selectors and not bindings else "filter")
+    family = 6 if name in reading.ipv6_lists else 0
+    lines = tuple(block.number for block in blocks)
+    return Policy(name, tuple(rules), None if falls else Action.DENY, family, bindings, lines, notes=notes, purpose=purpose)
+
+
+def _rules(reading: Reading, name: str, blocks: list[Block]) -> tuple[list[Rule], str]:
+    """The rules, numbered as the device numbers them (remarks count), and the list's type when it is not an IP list."""
+    rules: list[Rule] = []
+    remarks: list[str] = []
+    kind = ""
+    for number, entry in _in_device_order(reading, blocks):
+        if entry.remark is not None:
+            remarks.append(entry.remark)
+            continue
+        try:
+            rule, kind = _rule(reading, name, number, entry, "\n".join(remarks))
+            rules.append(rule)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(entry.block.line, str(reason))
+        remarks = []
+    return rules, kind
+
+
+def _in_device_order(reading: Reading, blocks: list[Block]) -> list[tuple[int, Entry]]:
+    """Configured lines as they stand (`line n` inserts); lines of a show output only when there is no configuration."""
+    entries = [entry for block in blocks if (entry := _entry(reading, block)) is not None]
+    shows = any(entry.shown for entry in entries)
+    configured = [e for e in entries if not e.shown and not (shows and e.remark is not None and e.line is not None)]
+    if any(entry.remark is None for entry in configured):
+        return list(enumerate(_inserted(configured), 1))
+    numbered: list[tuple[int, Entry]] = []
+    for entry in entries:
+        last = numbered[-1][0] if numbered else 0
+        if entry.line is None or entry.line > last:
+            numbered.append((entry.line or last + 1, entry))
+        # else: a member that the device expanded from the line before
+    return numbered
+
+
+def _inserted(entries: list[Entry]) -> list[Entry]:
+    placed: list[Entry] = []
+    for entry in entries:
+        if entry.line is not None and 0 < entry.line <= len(placed):
+            placed.insert(entry.line - 1, entry)
+        else:
+            placed.append(entry)
+    return placed
+
+
+def _entry(reading: Reading, block: Block) -> Entry | None:
+    """The line without its list name and decorations; None for the header of a show output or a line that is cut off."""
+    shown = SHOWN.search(block.text) is not None
+    words = (DECORATION.sub(" ", block.text) if shown else block.text).split()
+    words = words[3:] if words[0].lower() == "ipv6" else words[2:]
+    reading.ledger.understood(block.number)
+    if shown and words[1:2] == ["elements;"]:
+        return None
+    line = None
+    if len(words) > 1 and words[0].lower() == "line" and is_decimal(words[1]):
+        line, words = int(words[1][:9]), words[2:]
+    if not words:
+        reading.ledger.unparsed(block.line, "nothing follows the name")
+        return None
+    remark = block.text.partition("remark")[2].strip() if words[0].lower() == "remark" else None
+    return Entry(block, line, words, shown, remark)
+
+
+def hit_key(name: str, body: list[str]) -> str:
+    """Name and entry without line number, log options and state, so that configuration and show output agree."""
+    kept: list[str] = []
+    words = Words(body)
+    words.accept("extended")
+    while words:
+        if words.accept("log"):
+            read_log(words)
+        elif not words.accept("inactive"):
+            kept.append(words.next())
+    return " ".join([name, *kept])
+
+
+def _rule(reading: Reading, name: str, number: int, entry: Entry, comment: str) -> tuple[Rule, str]:
+    words = Words(entry.body)
+    form = words.accept("extended", "standard", "ethertype", "webtype") or "extended"
+    verb = words.next("permit or deny").lower()
+    if verb not in ("permit", "deny"):
+        raise NotUnderstood(f"{verb[:40]!r} is not permit or deny")
+    parts = Parts(ANY6 if name in reading.ipv6_lists else reading.any_address)
+    if form == "extended":
+        match = _extended(reading, words, parts)
+    elif form == "standard":
+        match = Match(destination=_address(reading, words, parts))
+    else:
+        match = Match()
+        parts.conditions.append(f"{form} {_until_options(words)}")
+    enabled, logged, schedule = _options(words, parts)
+    words.end()
+    match = Match(
+        match.source,
+        match.destination,
+        match.services,
+        conditions=tuple(parts.conditions),
+        unresolved=tuple(dict.fromkeys(parts.unresolved)),
+    )
+    rule = Rule(
+        name=f"{name} line {number}",
+        action=Action(verb),
+        match=match,
+        lines=(entry.block.number,),
+        text=" ".join(entry.block.words),
+        enabled=enabled,
+        logged=verb == "deny" if logged is None else logged,
+        comment=comment,
+        schedule=schedule,
+        hit_key=hit_key(name, entry.body),
+        references=tuple(dict.fromkeys(parts.references)),
+    )
+    return rule, form if form in ("ethertype", "webtype") else ""
+
+
+def _until_options(words: Words) -> str:
+    taken: list[str] = []
+    while words and words.peek().lower() not in ("log", "inactive", "time-range"):
+        taken.append(words.next())
+    return " ".join(taken)
+
+
+def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
+    base, protocol = _protocol(reading, words, parts)
+    _who(words, parts)
+    source = _address(reading, words, parts)
+    source_ports = _ports(reading, words, parts, protocol, last=False)
+    _who(words, parts)
+    destination = _address(reading, words, parts)
+    destination_ports = _ports(reading, words, parts, protocol, last=True)
+    if protocol in (ICMP, ICMPV6) and destination_ports is None:
+        found = read_icmp(words, protocol)
+        destination_ports = (found,) if found else None
+    services = base
+    if source_ports is not None:
+        services = narrow(services, as_source(source_ports))
+    if destination_ports is not None:
+        services = narrow(services, destination_ports)
+    if not services and base and source_ports != () and destination_ports != ():
+        raise NotUnderstood("no service is left: the ports are not those of the protocol")
+    return Match(source, destination, services)
+
+
+def _protocol(reading: Reading, words: Words, parts: Parts) -> tuple[Services, int | None]:
+    if words.peek().lower() in ("object", "object-group"):
+        return _named_services(reading, words, parts), None
+    word = words.next("a protocol")
+    if word.lower() == "tcp-udp":
+        return (Service(TCP_UDP),), None
+    number = NAMES.protocol(word)
+    return (Service.of(number),), number
+
+
+def _named_services(reading: Reading, words: Words, parts: Parts) -> Services:
+    words.next()
+    name = words.next("a name")
+    parts.references.append(name)
+    found = reading.services.resolve(name)
+    parts.unresolved += found.unresolved
+    return (ANY_SERVICE,) if found.unresolved else found.value
+
+
+def _who(words: Words, parts: Parts) -> None:
+    """Users and security groups: verbatim conditions."""
+    while words.peek().lower() in WHO:
+        kind = words.next().lower()
+        count = 2 if kind == "security-group" else 1
+        parts.conditions.append(" ".join([kind, *(words.next("a name") for _ in range(count))]))
+
+
+def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:
+    word = words.next("an address")
+    kind = word.lower()
+    if kind in ANY_WORDS:
+        return parts.any_address if kind == "any" else ANY_WORDS[kind]
+    if kind in ("object", "object-group"):
+        name = words.next("a name")
+        parts.references.append(name)
+        found = reading.addresses.resolve(name)
+        parts.unresolved += found.unresolved
+        return bound(found)
+    if kind == "interface":
+        return _interface_address(reading, words.next("an interface"), parts)
+    if kind == "fqdn":
+        parts.unresolved.append(words.next("a domain name"))
+        return ANY
+    value: AddressSet | None
+    if kind == "host":
+        text = words.next("an address")
+        value = reading.host(text)
+    elif kind == "range":
+        low, high = words.next("an address"), words.next("an address")
+        value, text = range_set(reading.aliases.get(low, low), reading.aliases.get(high, high)), f"{low} {high}"
+    else:
+        words.at -= 1
+        value, text = read_literal(reading, words)
+    if value is None:
+        raise NotUnderstood(f"{text[:60]!r} is not an address")
+    return value
+
+
+def _interface_address(reading: Reading, name: str, parts: Parts) -> AddressSet:
+    """The interface's own addresses; unresolved when they come by DHCP."""
+    texts = [a.partition("/")[0] for i in reading.interfaces if i.zone == name for a in i.addresses]
+    if texts:
+        return AddressSet.of(*texts)
+    parts.unresolved.append(f"interface {name}")
+    return ANY
+
+
+def _ports(reading: Reading, words: Words, parts: Parts, protocol: int | None, last: bool) -> Services | None:
+    """Ports or a service group when they stand next; None when the next words are something else.
+
+    A group name says by its kind what it is; a name of both kinds is a service only where no address can stand (`last`).
+    """
+    word, name = words.peek().lower(), words.peek(1)
+    if word == "range" and ipv4_number(name) is not None:
+        return None  # an address range, as the device prints expanded objects
+    if word in PORT_WORDS:
+        return (Service(destination_ports=read_ports(words, protocol)),)
+    if word in ("object-group", "object") and (last or (name in reading.services and name not in reading.addresses)):
+        return _named_services(reading, words, parts)
+    return None
+
+
+def read_log(words: Words) -> bool:
+    """After `log`: `[disable|default|level [interval n]]`. Whether matches are logged."""
+    if words.accept("disable"):
+        return False
+    if words.accept("default"):
+        return True
+    if not words.accept(*LOG_LEVELS) and is_decimal(words.peek()) and int(words.peek()[:3]) <= 7:
+        words.next()
+    if words.accept("interval"):
+        number_in(words.next("seconds"), 1, 600, "a log interval")
+    return True
+
+
+def _options(words: Words, parts: Parts) -> tuple[bool, bool | None, str]:
+    """(enabled, logged or None when nothing is said, schedule)."""
+    enabled, schedule = True, ""
+    logged: bool | None = None
+    while words:
+        word = words.next().lower()
+        if word == "log":
+            logged = read_log(words)
+        elif word == "inactive":
+            enabled = False
+        elif word == "time-range":
+            schedule = words.next("a time range")
+            parts.conditions.append(f"time-range {schedule}")
+            parts.references.append(schedule)
+        else:
+            raise NotUnderstood(f"{word[:40]!r} is not understood here")
+    return enabled, logged, schedule

@@ -1,0 +1,128 @@
+"""Interfaces, their names (which are the zones) and time ranges."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import replace
+
+from policyhub.domain.device_config import Interface
+from policyhub.domain.objects import Schedule, Zone
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import NotUnderstood, Words, device_time, is_decimal, number_in
+from policyhub.vendors.cisco_asa.reading import Reading
+
+SPEED_BY_NAME = (
+    (re.compile(r"^fastethernet", re.IGNORECASE), 10**8),
+    (re.compile(r"^gigabitethernet", re.IGNORECASE), 10**9),
+    (re.compile(r"^tengigabitethernet", re.IGNORECASE), 10**10),
+    (re.compile(r"^fortygigabitethernet", re.IGNORECASE), 4 * 10**10),
+)
+
+
+def read_interface(reading: Reading, block: Block) -> None:
+    """`interface NAME` with its lines, or the one line of PIX 6 (`interface ethernet0 100full [shutdown]`)."""
+    words = Words(block.words, 1)
+    name = words.next("an interface")
+    interface = Interface(name, speed_bps=next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None))
+    if words and not block.children:
+        interface = replace(interface, enabled="shutdown" not in words.rest().lower().split())
+    lines = [block.number]
+    for child in block.children:
+        try:
+            found = _interface_line(interface, child)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+            continue
+        if found is not None:
+            interface = found
+            lines.append(child.number)
+            reading.ledger.understood(child.number)
+    interface = replace(interface, lines=tuple(lines))
+    reading.interfaces.append(interface)
+    if interface.zone:
+        _zone(reading, interface.zone, interface.name, block.number)
+
+
+def _interface_line(interface: Interface, child: Block) -> Interface | None:
+    """The interface with one more line; None when the line says nothing about policy (the ignore list decides)."""
+    words = Words(child.words)
+    word = words.next().lower()
+    if word == "nameif":
+        return replace(interface, zone=words.next("a name"))
+    if word == "description":
+        return replace(interface, description=child.text.partition(" ")[2].strip())
+    if word == "shutdown":
+        return replace(interface, enabled=False)
+    if word == "speed" and is_decimal(words.peek()):
+        return replace(interface, speed_bps=number_in(words.next(), 1, 10**6, "a speed in Mbit/s") * 10**6)
+    if word in ("ip", "ipv6") and words.accept("address"):
+        text = _address_text(words, word)
+        return replace(interface, addresses=(*interface.addresses, text)) if text else interface
+    if word in ("security-level", "switchport", "zone-member") or child.text in ("no shutdown", "no nameif", "no ip address"):
+        return interface
+    return None
+
+
+def _address_text(words: Words, family: str) -> str:
+    """`A M [standby B]`, `P/len`, "" for dhcp, autoconf and link-local ones. Raises NotUnderstood."""
+    first = words.next("an address")
+    if first.lower() in ("dhcp", "pppoe", "autoconf", "enable", "dhcp-client"):
+        return ""
+    try:
+        if family == "ipv6":
+            return str(ipaddress.IPv6Interface(first))
+        return str(ipaddress.IPv4Interface(f"{first}/{words.next('a mask')}"))
+    except ValueError as error:
+        raise NotUnderstood(f"{first[:40]!r} is not an address with a mask") from error
+
+
+def read_nameif(reading: Reading, block: Block) -> None:
+    """PIX 6: `nameif ethernet0 outside security0`."""
+    words = Words(block.words, 1)
+    hardware, zone = words.next("an interface"), words.next("a name")
+    reading.interfaces = [replace(i, zone=zone) if i.name == hardware else i for i in reading.interfaces]
+    if all(i.name != hardware for i in reading.interfaces):
+        reading.interfaces.append(Interface(hardware, zone=zone, lines=(block.number,)))
+    _zone(reading, zone, hardware, block.number)
+
+
+def read_ip(reading: Reading, block: Block) -> None:
+    """PIX 6: `ip address outside 192.0.2.1 255.255.255.0`; other `ip ..` lines are not policy."""
+    words = Words(block.words, 1)
+    if not words.accept("address"):
+        raise NotUnderstood("not understood")
+    zone = words.next("an interface")
+    text = _address_text(words, "ip")
+    reading.interfaces = [
+        replace(i, addresses=(*i.addresses, text), lines=(*i.lines, block.number)) if i.zone == zone and text else i
+        for i in reading.interfaces
+    ]
+
+
+def _zone(reading: Reading, name: str, member: str, line: int) -> None:
+    reading.zone_members.setdefault(name, []).append(member)
+    reading.zone_lines.setdefault(name, []).append(line)
+
+
+def zones(reading: Reading) -> tuple[Zone, ...]:
+    return tuple(Zone(name, tuple(members), tuple(reading.zone_lines[name])) for name, members in reading.zone_members.items())
+
+
+def read_time_range(reading: Reading, block: Block) -> None:
+    """`time-range NAME` with `absolute [start ..] [end ..]` and `periodic ..` lines."""
+    name = Words(block.words, 1).next("a name")
+    expires: str | None = None
+    for child in block.children:
+        words = child.words
+        if words[0].lower() not in ("absolute", "periodic"):
+            reading.ledger.unparsed(child.line, "absolute or periodic is expected")
+            continue
+        if words[0].lower() == "absolute" and "end" in words:
+            expires = device_time(words[words.index("end") + 1 :])
+            if expires is None:
+                reading.ledger.unparsed(child.line, "the end is not a time")
+                continue
+        reading.ledger.understood(child.number)
+    text = "; ".join(child.text for child in block.children)
+    reading.schedules.append(Schedule(name, text, expires, block.numbers))

@@ -1,0 +1,178 @@
+"""Running configuration (and `show access-list`) of Cisco ASA, also PIX and FWSM, into the domain model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
+from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
+from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, score
+from policyhub.vendors.cisco_asa import access, interfaces, objects, qos
+from policyhub.vendors.cisco_asa.reading import PACKAGE, Reading
+
+NAME = "cisco_asa"
+IGNORED = IgnoreList.of(PACKAGE)
+SIGNS = (
+    (r"^(ASA|PIX|FWSM) Version \d", 0.9),
+    (r"\(hitcnt=\d+\)", 0.7),
+    (r"^access-list \S+ (line \d+ )?(extended|standard) (permit|deny) ", 0.5),
+    (r"^access-list \S+ line \d+ ", 0.3),
+    (r"^access-list \S+; \d+ elements; name hash: 0x", 0.9),
+    (r"^ *nameif \S+", 0.4),
+    (r"^ *security-level \d+", 0.4),
+    (r"^access-group \S+ (in|out) interface \S+", 0.5),
+    (r"^access-group \S+ global", 0.5),
+    (r"^object (network|service) \S+\s*\n\s+(host|subnet|range|fqdn|service) ", 0.5),
+    (r"^ *(network-object|port-object|service-object|protocol-object|icmp-object) ", 0.4),
+    (r"^(static|nat|global) \(\S+\)", 0.4),
+    (r"^(fixup protocol|same-security-traffic|xlate per-session|failover lan|names$)", 0.3),
+    (r"^service-policy \S+ (global|interface \S+)\s*$", 0.4),
+    (r"^ip access-list |^(Extended|Standard) IP access list ", -0.4),
+)
+CHILDREN = (
+    (re.compile(r"^object (network|service) "), re.compile(r"^(host|subnet|range|fqdn|service) ")),
+    (
+        re.compile(r"^object-group "),
+        re.compile(r"^((network|port|service|protocol|icmp)-object|group-object) "),
+    ),
+)
+HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
+    "name": objects.read_alias,
+    "object": objects.read_object,
+    "object-group": objects.read_group,
+    "access-list": access.read_access_list,
+    "access-group": access.read_access_group,
+    "ipv6": access.read_ipv6,
+    "interface": interfaces.read_interface,
+    "nameif": interfaces.read_nameif,
+    "ip": interfaces.read_ip,
+    "time-range": interfaces.read_time_range,
+    "class-map": qos.read_class_map,
+    "policy-map": qos.read_policy_map,
+    "service-policy": qos.read_service_policy,
+}
+REASONS = {
+    "nat": objects.NAT_REASON,
+    "static": objects.NAT_REASON,
+    "global": objects.NAT_REASON,
+    "clear": "a command, not configuration",
+    "no": "a command, not configuration",
+    "conduit": "conduits (before PIX 6.3) are not modelled",
+    "priority-queue": "queue limits of an interface are not modelled",
+    "aaa": "authentication rules are not modelled",
+}
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def parse(text: str) -> DeviceConfig:
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
+    lines = read_lines(text)
+    blocks = read_blocks(lines, is_comment, adopts)
+    reading = Reading()
+    for block in blocks:
+        _header(reading, block)
+    for block in blocks:
+        _dispatch(reading, block)
+    policies = access.policies(reading)
+    qos_policies = qos.qos_policies(reading)
+    reading.ledger.settle(blocks, IGNORED)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=reading.hostname,
+        lines=len(lines),
+        policies=tuple(policies),
+        qos_policies=tuple(qos_policies),
+        interfaces=tuple(reading.interfaces),
+        addresses=_address_objects(reading),
+        services=_service_objects(reading),
+        groups=_groups(reading),
+        zones=interfaces.zones(reading),
+        schedules=tuple(reading.schedules),
+        ignored=reading.ledger.ignored_lines,
+        unparsed=reading.ledger.unparsed_lines,
+    )
+
+
+def is_comment(text: str) -> bool:
+    """`!` and `:` lines; the device prints `: Saved` and `: end` itself."""
+    return text.startswith(("!", ": ")) or text == ":"
+
+
+def adopts(parent: str, child: str) -> bool:
+    """Members of objects and groups that lost their indentation."""
+    return any(header.match(parent) and member.match(child) for header, member in CHILDREN)
+
+
+def _header(reading: Reading, block: Block) -> None:
+    """What later lines depend on: the release (meaning of `any`), aliases, the host name."""
+    words = block.words
+    if words[0] in ("ASA", "PIX", "FWSM") and len(words) > 2 and words[1] == "Version":
+        major = words[2].partition(".")[0]
+        reading.version = int(major) if is_decimal(major) and len(major) < 4 else None
+        reading.ledger.understood(block.number)
+    elif words[0] == "hostname" and len(words) == 2:
+        reading.hostname = words[1]
+        reading.ledger.understood(block.number)
+    elif words[0] == "banner":
+        reading.ledger.understood(block.number)  # free text of people
+
+
+def _dispatch(reading: Reading, block: Block) -> None:
+    word = block.words[0].lower()
+    _note_selector(reading, block)
+    handler = HANDLERS.get(word)
+    if handler is None:
+        if word in REASONS and not IGNORED.takes(block.text):
+            reading.ledger.unparsed(block.line, REASONS[word])
+        return
+    try:
+        handler(reading, block)
+        reading.ledger.understood(block.number)
+    except NotUnderstood as reason:
+        if not IGNORED.takes(block.text):
+            reading.ledger.unparsed(block.line, str(reason))
+
+
+SELECTOR = re.compile(r"\baccess-list (\S+)|\bmatch address (\S+)|\b(?:nat|static) .*\baccess-list (\S+)")
+
+
+def _note_selector(reading: Reading, block: Block) -> None:
+    """Lists that pick traffic for something else (NAT, VPN, captures) are not filters."""
+    if block.text.startswith(("access-list", "access-group", "object", "interface")):
+        return
+    for below in block.walk():
+        for found in SELECTOR.finditer(below.text):
+            reading.selectors.update(name for name in found.groups() if name)
+
+
+def _address_objects(reading: Reading) -> tuple[AddressObject, ...]:
+    found: list[AddressObject] = []
+    for (_, name), definition in reading.definitions.items():
+        if definition.kind == "network" and not definition.is_group and definition.members:
+            resolved = reading.addresses.resolve(name)
+            known: AddressSet | None = None if resolved.unresolved else resolved.value
+            found.append(AddressObject(name, known, definition.dynamic or "static", tuple(definition.lines)))
+    return tuple(found)
+
+
+def _service_objects(reading: Reading) -> tuple[ServiceObject, ...]:
+    return tuple(
+        ServiceObject(name, reading.services.resolve(name).value, tuple(definition.lines))
+        for (is_service, name), definition in reading.definitions.items()
+        if is_service and not definition.is_group
+    )
+
+
+def _groups(reading: Reading) -> tuple[ObjectGroup, ...]:
+    return tuple(
+        ObjectGroup(name, definition.kind, tuple(definition.members), tuple(definition.lines))
+        for (_, name), definition in reading.definitions.items()
+        if definition.is_group
+    )

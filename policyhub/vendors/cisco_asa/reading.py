@@ -1,0 +1,79 @@
+"""What the handlers of one parse share: the books, the named operands and what was collected so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policyhub.domain.addresses import ANY, ANY4, AddressSet
+from policyhub.domain.device_config import Interface
+from policyhub.domain.objects import Schedule
+from policyhub.domain.rules import Binding
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import host_set, masked_set, prefix_set
+from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
+from policyhub.vendorkit.service_names import ServiceNames
+
+PACKAGE = "policyhub.vendors.cisco_asa"
+NAMES = ServiceNames.of(PACKAGE)
+
+
+@dataclass(slots=True)
+class Definition:
+    """An object or group as configured. `kind`: object network|service, or group network|service|protocol|icmp."""
+
+    kind: str
+    is_group: bool
+    members: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    dynamic: str = ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """State of one parse. Networks and services have separate tables: the device keeps names apart by type."""
+
+    ledger: LineLedger = field(default_factory=LineLedger)
+    hostname: str = ""
+    version: int | None = None
+    aliases: dict[str, str] = field(default_factory=dict)
+    definitions: dict[tuple[bool, str], Definition] = field(default_factory=dict)
+    addresses: NameTable[AddressSet] = field(default_factory=address_table)
+    services: NameTable[Services] = field(default_factory=service_table)
+    entries: dict[str, list[Block]] = field(default_factory=dict)
+    ipv6_lists: set[str] = field(default_factory=set)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    selectors: set[str] = field(default_factory=set)
+    interfaces: list[Interface] = field(default_factory=list)
+    zone_lines: dict[str, list[int]] = field(default_factory=dict)
+    zone_members: dict[str, list[str]] = field(default_factory=dict)
+    schedules: list[Schedule] = field(default_factory=list)
+    class_maps: dict[str, Block] = field(default_factory=dict)
+    policy_maps: dict[str, Block] = field(default_factory=dict)
+    service_policies: list[Block] = field(default_factory=list)
+
+    @property
+    def any_address(self) -> AddressSet:
+        """From 9.0 on `any` means both families; before, IPv6 had its own lists."""
+        return ANY if self.version is None or self.version >= 9 else ANY4
+
+    def define(self, name: str, kind: str, is_group: bool, line: int) -> Definition:
+        """Opening a name again adds to it."""
+        known = self.definitions.setdefault((kind != "network", name), Definition(kind, is_group))
+        known.lines.append(line)
+        (self.addresses if kind == "network" else self.services).define(name)
+        return known
+
+    def host(self, word: str) -> AddressSet | None:
+        """An address or a `name` alias."""
+        return host_set(self.aliases.get(word, word))
+
+    def literal(self, word: str, mask: str) -> tuple[AddressSet | None, int]:
+        """`address mask` or `address/length`: the set and how many words it took; None when it is neither."""
+        v6 = prefix_set(word)
+        if v6 is not None:
+            return v6, 1
+        if "/" in word:  # a name alias with a length
+            alias, _, length = word.partition("/")
+            return prefix_set(f"{self.aliases.get(alias, alias)}/{length}"), 1
+        return masked_set(self.aliases.get(word, word), self.aliases.get(mask, mask)), 2
