@@ -1,0 +1,1 @@
+"""Network namespaces: real routers, real packets, real sshd. Needs root."""
