@@ -67,6 +67,7 @@ def test_what_devices_print_as_secret_is_masked(line, secret):
 
 
 def test_known_secret_is_masked_wherever_it_stands_and_rules_stay_readable():
-    text = "sw1#enable\nPassword: open-sesame\nsw1(config)#permit ip host 10.1.1.1 any dscp ef\n hash md5\n group 2\nclass-map match-all PHG-X"
+    text = "sw1#enable\nPassword: open-sesame\n"
+    text += "sw1(config)#permit ip host 10.1.1.1 any dscp ef\n hash md5\n group 2\nclass-map match-all PHG-X"
     clean = secrets.redact(text, ["open-sesame", ""])
     assert "open-sesame" not in clean and clean.splitlines()[2:] == text.splitlines()[2:]

@@ -1,0 +1,62 @@
+"""What can go wrong between us and a device. After any of them the device's state is unknown until a new session has read it."""
+
+from __future__ import annotations
+
+from policyhub.domain.errors import PolicyHubError
+
+
+class TransportError(PolicyHubError):
+    """Root of this room. `data["host"]` names the device as `host:port`."""
+
+    code = "PH-E020"
+
+
+class Unreachable(TransportError):
+    """No TCP connection or no SSH on it."""
+
+    code = "PH-E021"
+    permanent = False
+
+
+class AuthenticationFailed(TransportError):
+    """The device refused the login or the enable secret. Never tried twice: accounts lock."""
+
+    code = "PH-E022"
+
+
+class HostKeyChanged(TransportError):
+    """The device showed another key than the trusted one; no password was sent. data: trusted, offered (fingerprints)."""
+
+    code = "PH-E023"
+
+
+class HostKeyUnknown(TransportError):
+    """No key of this device is trusted yet; no password was sent."""
+
+    code = "PH-E024"
+
+
+class NotReady(TransportError):
+    """Logged in, but the prompt, privilege or configuration mode is not what the platform needs. Nothing was sent."""
+
+    code = "PH-E025"
+
+
+class LineRejected(TransportError):
+    """The device answered a line with an error. data: command, text."""
+
+    code = "PH-E026"
+
+
+class TimedOut(TransportError):
+    """No prompt in time. The line may still be carried out later. data: command."""
+
+    code = "PH-E027"
+    permanent = False
+
+
+class ConnectionLost(TransportError):
+    """The device closed the connection while we waited. data: command."""
+
+    code = "PH-E028"
+    permanent = False

@@ -1,0 +1,276 @@
+"""The only speaker to devices: types lines, waits for the prompt, keeps the transcript. It parses nothing and decides nothing."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import paramiko
+from netmiko.exceptions import NetmikoBaseException
+
+from policyhub.domain.redaction import redact
+from policyhub.transport.errors import ConnectionLost, LineRejected, NotReady, TimedOut, TransportError
+from policyhub.transport.host_keys import PublicKey
+from policyhub.transport.login import Address, Login, connect
+
+WALL_LIMIT_S = 120.0
+_IDLE_S = 0.4  # a prompt in the middle of the text counts once nothing followed it for this long (a log line came after it)
+_POLL_S = 0.01
+_QUESTION = re.compile(r"(?i)(?:\[(?:y|yes|confirm)[^\]\r\n]{0,20}\]|\(y(?:es)?/n(?:o)?\)|\bcontinue\s*\?)[^\r\n]{0,20}$")
+_RC = re.compile(r"(?m)^rc=(\d{1,3})\s*\Z")
+_AFTER_EXIT_S = 2.0  # what a shell's child may still write once the shell has ended
+_SHORT_ANSWER = 4  # lines; a read that answers so briefly is checked for an error, a configuration is not
+
+
+class Manner(Protocol):
+    """What this room needs of a push profile (policyhub.vendorkit.contract.PushProfile fits)."""
+
+    @property
+    def device_type(self) -> str: ...
+    @property
+    def error_regex(self) -> str: ...
+    @property
+    def setup(self) -> tuple[str, ...]: ...
+    @property
+    def shell(self) -> bool: ...
+    @property
+    def commit(self) -> str: ...
+    @property
+    def read_timeout_s(self) -> float: ...
+    @property
+    def slow(self) -> tuple[tuple[str, float], ...]: ...
+
+
+class DeviceSession:
+    """One login. Use as a context manager: it is closed on every way out.
+
+    sent: lines of `push` that left this program so far. Times come from `clock` (monotonic seconds) and `sleep`.
+    """
+
+    def __init__(self, connection: Any, address: Address, login: Login, manner: Manner, clock: Callable[[], float],
+                 sleep: Callable[[float], None], wall_s: float) -> None:  # fmt: skip
+        self.sent = 0
+        self._connection, self._address, self._login, self._manner = connection, address, login, manner
+        self._clock, self._sleep = clock, sleep
+        self._deadline = clock() + wall_s
+        self._errors = re.compile(manner.error_regex, re.I | re.M)
+        self._transcript: list[str] = []
+        self._healthy = True
+        self._configuring = False
+        name = re.escape(str(connection.base_prompt).strip())
+        self._prompt = re.compile(rf"(?m)^[<\[]?[~*]?{name}[^\r\n]{{0,64}}[>#\]$]\s*$")
+
+    @classmethod
+    def open(
+        cls,
+        address: Address,
+        login: Login,
+        manner: Manner,
+        trusted: Sequence[PublicKey],
+        *,
+        timeout_s: float = 20.0,
+        wall_s: float = WALL_LIMIT_S,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Self:
+        """Log in once and run the platform's set-up lines. Raises TransportError; nothing stays open then."""
+        connection = connect(manner.device_type, address, login, trusted, timeout_s=timeout_s)
+        session = cls(connection, address, login, manner, clock, sleep, wall_s)
+        try:
+            for line in manner.setup:
+                session.ask(line)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    @property
+    def transcript(self) -> str:
+        """Everything typed and answered, secrets masked."""
+        return redact("\n".join(self._transcript), self._login.secrets)
+
+    def read(self, command: str) -> str:
+        """The answer to one operational command, without echo and prompt. Raises LineRejected when it is an error."""
+        self._leave_configuration()
+        answer = self.ask(command)
+        if len(answer.splitlines()) <= _SHORT_ANSWER and self._errors.search(answer):
+            raise self._rejected(command, answer)
+        return answer
+
+    def read_all(self, commands: Iterable[str]) -> dict[str, str]:
+        return {command: self.read(command) for command in dict.fromkeys(commands)}
+
+    def push(self, lines: Sequence[str], *, before_line: Callable[[int, str], None] = lambda number, line: None) -> None:
+        """Type configuration lines one by one; stops at the first that is not answered with a clean prompt.
+
+        before_line(number, line) runs before each line leaves and may raise to stop. A candidate is committed at the end.
+        """
+        start = len(self._transcript)
+        if not self._manner.shell:
+            self._enter_configuration()
+        for number, line in enumerate(lines):
+            before_line(number, line)
+            self._send(line)
+        if self._manner.commit:
+            before_line(len(lines), self._manner.commit)
+            self._send(self._manner.commit)
+        self._leave_configuration()
+        whole = "\n".join(self._transcript[start:])
+        late = None if self._manner.shell else self._errors.search(_without_typed(whole))
+        if late:
+            raise self._rejected("(transcript)", late[0])
+
+    def run(self, line: str) -> str:
+        """One line outside of any plan (arm or disarm a watchdog), checked like a pushed one."""
+        self._leave_configuration()
+        return self._checked(line, self.ask(line))
+
+    def ask(self, line: str, *, timeout_s: float | None = None) -> str:
+        """Type one line and return what came before the next prompt. Raises TimedOut, ConnectionLost."""
+        limit = min(self._deadline, self._clock() + (timeout_s or self._patience(line)))
+        self._transcript.append(f"> {line}")
+        try:
+            answer = self._run_in_shell(line, limit) if self._manner.shell else self._type(line, limit)
+        except TransportError:
+            self._healthy = False
+            raise
+        except (OSError, EOFError, paramiko.SSHException, NetmikoBaseException) as error:
+            self._healthy = False
+            raise ConnectionLost(
+                f"{self._address}: connection lost after {line!r}", host=str(self._address), command=line
+            ) from error
+        self._transcript.append(answer)
+        return answer
+
+    def close(self) -> None:
+        """Never raises. A session that broke is cut off; the device then drops what it had not committed."""
+        with suppress(Exception):
+            if self._healthy:
+                self._leave_configuration()
+        client = self._connection.remote_conn_pre
+        if client is not None:
+            client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _send(self, line: str) -> None:
+        self.sent += 1  # before the bytes leave: a line that may have left counts as sent
+        self._checked(line, self.ask(line))
+
+    def _checked(self, line: str, answer: str) -> str:
+        if self._errors.search(answer):
+            raise self._rejected(line, answer)
+        return answer
+
+    def _rejected(self, command: str, answer: str) -> LineRejected:
+        text = redact(answer.strip(), self._login.secrets)
+        said = " / ".join(part.strip() for part in text.splitlines() if part.strip())[:300]
+        return LineRejected(
+            f"{self._address}: {command!r} was refused: {said}", host=str(self._address), command=command, text=text
+        )
+
+    def _patience(self, line: str) -> float:
+        return next((seconds for pattern, seconds in self._manner.slow if re.search(pattern, line)), self._manner.read_timeout_s)
+
+    def _enter_configuration(self) -> None:
+        if self._configuring:
+            return
+        try:
+            self._connection.config_mode()
+        except (ValueError, OSError, EOFError, NetmikoBaseException) as error:
+            self._healthy = False
+            why = "the connection broke" if self._is_lost() else "check the privilege of the login"
+            raise NotReady(
+                f"{self._address}: no configuration mode ({why}). Nothing was sent", host=str(self._address)
+            ) from error
+        self._configuring = True
+
+    def _leave_configuration(self) -> None:
+        if not self._configuring:
+            return
+        self._configuring = False
+        try:
+            self._connection.exit_config_mode()
+        except (ValueError, OSError, EOFError, NetmikoBaseException) as error:
+            self._healthy = False
+            raise TimedOut(
+                f"{self._address}: configuration mode was not left", host=str(self._address), command="(exit)"
+            ) from error
+
+    def _type(self, line: str, limit: float) -> str:
+        self._connection.write_channel(line + self._connection.RETURN)
+        text, quiet_since = "", self._clock()
+        while True:
+            piece = self._connection.read_channel()
+            now = self._clock()
+            if piece:
+                text, quiet_since = text + piece, now
+                if self._prompt.search(text[text.rfind("\n") + 1 :]):
+                    return _body(text, line, self._prompt)
+                continue
+            if now - quiet_since > _IDLE_S:
+                if self._prompt.search(text):
+                    return _body(text, line, self._prompt)
+                if _QUESTION.search(text):
+                    self._healthy = False
+                    raise self._rejected(line, text + "\n(the device asks; nobody answers)")
+            self._give_up_when_due(line, now, limit)
+            self._sleep(_POLL_S)
+
+    def _run_in_shell(self, line: str, limit: float) -> str:
+        """A channel of its own, no terminal: no echo, no wrapping, and the shell's return code in the last line."""
+        transport = self._connection.remote_conn_pre.get_transport()
+        channel = transport.open_session(timeout=max(0.1, limit - self._clock()))
+        try:
+            channel.set_combine_stderr(True)
+            channel.settimeout(_AFTER_EXIT_S)
+            channel.exec_command(f"{line}\necho rc=$?")
+            data = b""
+            while not channel.exit_status_ready() or channel.recv_ready():
+                if channel.recv_ready():
+                    data += channel.recv(65536)
+                    continue
+                self._give_up_when_due(line, self._clock(), limit)
+                self._sleep(_POLL_S)
+            with suppress(TimeoutError):
+                while piece := channel.recv(65536):
+                    data += piece
+        finally:
+            channel.close()
+        answer = data.decode(errors="replace")
+        code = _RC.search(answer)
+        if code is None:
+            raise ConnectionLost(f"{self._address}: {line!r} ended without a return code", host=str(self._address), command=line)
+        return answer[: code.start()] if code[1] == "0" else answer
+
+    def _give_up_when_due(self, line: str, now: float, limit: float) -> None:
+        if self._is_lost():
+            raise ConnectionLost(f"{self._address}: connection closed after {line!r}", host=str(self._address), command=line)
+        if now > limit:
+            over = " (time limit of the whole push)" if limit >= self._deadline else ""
+            raise TimedOut(f"{self._address}: no prompt after {line!r}{over}", host=str(self._address), command=line)
+
+    def _is_lost(self) -> bool:
+        transport = self._connection.remote_conn_pre.get_transport()
+        channel = self._connection.remote_conn
+        return transport is None or not transport.is_active() or channel.closed or channel.eof_received
+
+
+def _body(text: str, line: str, prompt: re.Pattern[str]) -> str:
+    """Without the echo of the line, and without the prompt; a log line that followed the prompt stays."""
+    lines = text.replace("\r", "").split("\n")
+    if lines and lines[0].strip() == line.strip():
+        lines = lines[1:]
+    return "\n".join(part for part in lines if not prompt.match(part)).strip("\n")
+
+
+def _without_typed(transcript: str) -> str:
+    return "\n".join(line for line in transcript.splitlines() if not line.startswith("> "))
