@@ -52,7 +52,7 @@ class PushProfile:
     shell: lines are shell commands run outside a configuration mode and answer `rc=<n>`.
     commit: line that activates a candidate, "" when immediate. revert_timer: device-native timer primitive, "" when none.
     watchdog: shell text with {ttl_s}, {token} and {inverse} that arms a device-side revert of our own objects only, "" when none;
-    disarm: its counterpart with {token}.
+    disarm: its counterpart with {token}. reads_allowed: regular expressions (whole line) of commands that may be sent to read.
     """
 
     device_type: str
