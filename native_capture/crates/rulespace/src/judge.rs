@@ -45,7 +45,7 @@ pub struct Answer {
     pub by: Vec<u32>,
     /// RedundantBelow: the default action is one of the causes.
     pub by_default: bool,
-    /// Free: one value (space, number) per axis that reaches the rule.
+    /// Of a live rule: one value (space, number) per axis that reaches it.
     pub witness: Option<Vec<(u8, u128)>>,
 }
 
@@ -201,7 +201,8 @@ impl Judge<'_> {
         }
         used.retain(|&index| self.space.owner[index as usize] > rule);
         let by = self.rules_of(&used);
-        self.answers[rule as usize] = Answer { by, by_default, ..Answer::new(State::RedundantBelow) };
+        let answer = &mut self.answers[rule as usize];
+        (answer.state, answer.by, answer.by_default) = (State::RedundantBelow, by, by_default);
     }
 
     /// Later boxes in order: the same action takes its part, anything else that may decide stops.
