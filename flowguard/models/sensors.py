@@ -63,7 +63,10 @@ class SensorStream(models.Model):
 
 
 class VerdictBatch(models.Model):
-    """One POST of a sensor, stored before it is answered. body: zlib of the canonical JSON."""
+    """One POST of a sensor, stored before it is answered. body: zlib of the canonical JSON.
+
+    attempts: deliveries to a worker. refusals: how often our own code could not take it; at the third it is POISONED.
+    """
 
     class State(models.TextChoices):
         STORED = "stored", _("stored")
@@ -78,6 +81,7 @@ class VerdictBatch(models.Model):
     received_at = models.DateTimeField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.STORED)
     attempts = models.PositiveSmallIntegerField(default=0)
+    refusals = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
     dispatched_at = models.DateTimeField(null=True, blank=True)
