@@ -70,6 +70,17 @@ def words(line: str) -> str:
     return " ".join(line.split())
 
 
+def wildcard_network(address: str, wildcard: str) -> ipaddress.IPv4Network:
+    """Address and wildcard mask ("0" is VRP's for a host) as a network. Raises ValueError when it is not exactly one.
+
+    `ip_network("A/W")` cannot be used: it reads 255.255.255.255 as a netmask, i.e. one host, where the device means everybody.
+    """
+    free = 0 if wildcard == "0" else int(ipaddress.IPv4Address(wildcard))
+    if free & (free + 1):
+        raise ValueError(f"wildcard {wildcard} is not contiguous")
+    return ipaddress.IPv4Network((address, 32 - free.bit_length()), strict=True)
+
+
 def member_network(spec: GuardSpec, member: str) -> Network:
     """The member as a network. Raises CannotRender: not a prefix, everything, or of a family the guard does not hold."""
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.change import GuardSpec
 from policyhub.domain.qos import parse_dscp
-from policyhub.vendorkit.rendering import Network, Section, is_own, sections, words
+from policyhub.vendorkit.rendering import Network, Section, is_own, sections, wildcard_network, words
 
 # Never a sender (RFC 919, RFC 4291), so the entry matches nothing, whatever the platform makes of a list without entries.
 BLANK = {4: ipaddress.ip_network("255.255.255.255/32"), 6: ipaddress.ip_network("ff00::/128")}
@@ -119,7 +119,7 @@ def _network(source: str) -> Network | None:
         if "/" in source:
             return ipaddress.ip_network(source)
         address, wildcard = source.split()
-        return ipaddress.IPv4Network(f"{address}/{wildcard}")  # a wildcard is read as a host mask
+        return wildcard_network(address, wildcard)
     except ValueError:
         return None
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
 from policyhub.domain.qos import dscp_name
-from policyhub.vendorkit.rendering import Network, burst_bytes, digest, member_network, refuse_overlap, words
+from policyhub.vendorkit.rendering import Network, burst_bytes, digest, member_network, refuse_overlap, wildcard_network, words
 from policyhub.vendors.cisco_ios.installed import (
     BLANK,
     KEYWORD,
@@ -130,7 +130,7 @@ def owns(line: str, spec: GuardSpec) -> bool:
 def _is_single_sender(spec: GuardSpec, family: int, source: str) -> bool:
     try:
         address, _, wildcard = source.removeprefix("host ").partition(" ")
-        network = ipaddress.ip_network(f"{address}/{wildcard}" if wildcard else address, strict=True)
+        network = wildcard_network(address, wildcard) if wildcard else ipaddress.ip_network(address, strict=True)
         return network.version == family and member_network(spec, str(network)) is not None
     except (ValueError, CannotRender):
         return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.change import GuardSpec
 from policyhub.domain.qos import parse_dscp
-from policyhub.vendorkit.rendering import Network, Section, is_own, sections, words
+from policyhub.vendorkit.rendering import Network, Section, is_own, sections, wildcard_network, words
 
 # Never a sender (RFC 919, RFC 4291). The rule permits nobody; a `deny` would be wrong here: VRP drops what a deny rule of a
 # classifier's ACL matches, and a classifier whose only ACL has no rules may match by its other conditions alone.
@@ -126,9 +126,7 @@ def _network(address: str, wildcard: str | None) -> Network | None:
             return None
         if ":" in address:
             return ipaddress.ip_network(f"{address}/{wildcard}")
-        if wildcard == "0" or wildcard == "0.0.0.0":  # noqa: S104 (a wildcard mask)
-            return ipaddress.ip_network(address)
-        return ipaddress.IPv4Network(f"{address}/{wildcard}")  # a wildcard is read as a host mask
+        return wildcard_network(address, wildcard)
     except ValueError:
         return None
 

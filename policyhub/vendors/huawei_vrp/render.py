@@ -16,7 +16,7 @@ from importlib.resources import files
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
 from policyhub.domain.qos import dscp_name
-from policyhub.vendorkit.rendering import Network, digest, member_network, refuse_overlap, words
+from policyhub.vendorkit.rendering import Network, digest, member_network, refuse_overlap, wildcard_network, words
 from policyhub.vendors.huawei_vrp.installed import (
     BLANK,
     BLANK_ID,
@@ -135,9 +135,10 @@ def owns(line: str, spec: GuardSpec) -> bool:
 
 
 def _is_single_sender(spec: GuardSpec, source: str) -> bool:
-    text = source.removesuffix(" 0").replace(" ", "/")
+    address, _, wildcard = source.partition(" ")
     try:
-        return member_network(spec, str(ipaddress.ip_network(text, strict=True))) is not None
+        network = wildcard_network(address, wildcard) if wildcard else ipaddress.ip_network(address)
+        return member_network(spec, str(network)) is not None
     except (ValueError, CannotRender):
         return False
 

@@ -116,7 +116,10 @@ def _own(spec: GuardSpec, running: str) -> OwnTable | None:
 
 def _faults(spec: GuardSpec, own: OwnTable) -> list[str]:
     """How the table differs from what we write; members do not count."""
-    expected = _expected(spec)
+    try:
+        expected = _expected(spec)
+    except CannotRender as refusal:
+        return [refusal.message]
     faults = [f"{name} is missing" for name in expected if name not in own.objects]
     faults += [f"{name} is not ours" for name in own.objects if name not in expected]
     faults += [f"{name} was changed" for name, lines in expected.items() if own.objects.get(name, lines) != lines]
