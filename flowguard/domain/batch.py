@@ -17,6 +17,7 @@ from policyhub.domain.finding import Severity
 SCHEMA = "flowguard.batch/1"
 MAX_INT64 = 2**63 - 1
 MAX_INT32 = 2**31 - 1
+MAX_SEQUENCE = 2**53
 MAX_ROWS = 20_000
 MAX_SOURCE_ROWS = 65_536
 MAX_DEPTH = 24
@@ -188,7 +189,7 @@ def _ordered(inner: Check, low: str, high: str) -> Check:
 
 
 _COUNT = _integer(0, MAX_INT64)
-_SEQUENCE = _integer(1, MAX_INT64)
+_SEQUENCE = _integer(1, MAX_SEQUENCE)
 _DSCP = _integer(0, 63)
 _NAME = _text(64)
 _REALM = _text(64, empty=True)

@@ -15,3 +15,15 @@ class BadBatch(FlowGuardError):
 
 class BundleError(FlowGuardError):
     code = "FG-E002"
+
+
+class BatchConflict(FlowGuardError):
+    """One (sensor, stream, sequence) with two contents."""
+
+    code = "FG-E003"
+
+
+class BatchTooLarge(FlowGuardError):
+    """A batch over the limit, on the wire or unpacked."""
+
+    code = "FG-E004"

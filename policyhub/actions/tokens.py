@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from policyhub.models import ApiToken
 
 SCOPES = ("read", "ingest", "plan", "approve", "push", "admin")
 PREFIX = "phb_"
+SENSOR_NAME = re.compile(r"[-A-Za-z0-9_]{1,64}")
 # A write per request would make every read of the API a write of the database.
 LAST_USED_EVERY = timedelta(seconds=60)
 _SALT = "policyhub.api-token"
@@ -33,6 +35,8 @@ def create(
         raise BadInput(f"scope {', '.join(unknown) or '(none)'}: unknown. Choose from {', '.join(SCOPES)}")
     if "ingest" in wanted and not sensor:
         raise BadInput("an ingest token speaks for one sensor. Name it with --sensor")
+    if sensor and not SENSOR_NAME.fullmatch(sensor):
+        raise BadInput(f"sensor {sensor!r}: a name has 1 to 64 letters, digits, - or _")
     if sensor and wanted != ("ingest",):
         raise BadInput("a sensor's token has the scope ingest and no other. Make a second token for the rest")
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)

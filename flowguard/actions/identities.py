@@ -1,0 +1,118 @@
+"""The identity ledger is replaced as a whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from django.db import transaction
+
+from flowguard.actions.writers import one_ingest_at_a_time
+from flowguard.models import IdentityEntry
+from flowguard.queries.identities import identities
+from policyhub.actions import audit
+from policyhub.domain.errors import BadInput
+from policyhub.domain.identity import Identity, read_identities
+from policyhub.models import Realm
+
+Key = tuple[str, str]
+_LONGEST = {"name": 128, "business": 255, "owner": 128, "active_window": 64, "realm": 64}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What an import changes. changed: pairs (as it was, as it becomes)."""
+
+    added: tuple[Identity, ...]
+    removed: tuple[Identity, ...]
+    changed: tuple[tuple[Identity, Identity], ...]
+    same: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.added or self.removed or self.changed)
+
+    def lines(self) -> list[str]:
+        """One line per entry: `+` added, `-` removed, `~` changed with the fields that differ."""
+        told = [(_key(one), f"+ {_label(one)}") for one in self.added]
+        told += [(_key(one), f"- {_label(one)}") for one in self.removed]
+        told += [(_key(new), f"~ {_label(new)}: {_fields(old, new)}") for old, new in self.changed]
+        return [line for _, line in sorted(told)]
+
+
+def import_identities(*, text: str, file: str, actor: object, now: datetime, dry_run: bool = False) -> Difference:
+    """Make the ledger equal to the CSV `text`. Raises BadInput naming file, line and cure; then nothing was changed.
+
+    dry_run: only say what would change. An empty CSV is refused: without identities every priority packet becomes a verdict.
+    """
+    wanted = read_identities(text, file)
+    if not wanted:
+        raise BadInput.at(file, 2, "holds no identity", "Add at least one row; the ledger is replaced as a whole")
+    _fits(wanted, file)
+    with transaction.atomic(), one_ingest_at_a_time():
+        difference = compare(identities(), wanted)
+        if not dry_run and not difference.is_empty:
+            _apply(difference)
+            audit.record(
+                "identities.imported", actor=actor, at=now, file=file, added=len(difference.added),
+                removed=len(difference.removed), changed=len(difference.changed), lines=difference.lines()[:200],
+            )  # fmt: skip
+    return difference
+
+
+def compare(old: Iterable[Identity], new: Iterable[Identity]) -> Difference:
+    """Entries are the same one when realm and prefix are."""
+    before, after = {_key(one): one for one in old}, {_key(one): one for one in new}
+    changed = tuple((before[key], after[key]) for key in after if key in before and before[key] != after[key])
+    added = tuple(one for key, one in after.items() if key not in before)
+    removed = tuple(one for key, one in before.items() if key not in after)
+    return Difference(added, removed, changed, len(after) - len(added) - len(changed))
+
+
+def _fits(wanted: Iterable[Identity], file: str) -> None:
+    for one in wanted:
+        for field, longest in _LONGEST.items():
+            if len(getattr(one, field)) > longest:
+                raise BadInput.at(file, None, f"{one.prefix}: {field} is longer than {longest} characters", "Shorten it")
+
+
+def _apply(difference: Difference) -> None:
+    realms = {realm.name: realm for realm in Realm.objects.all()}
+    for name in {one.realm for one in difference.added} - realms.keys():
+        realms[name] = Realm.objects.create(name=name)
+    for one in difference.removed:
+        IdentityEntry.objects.filter(realm=realms[one.realm], prefix=one.prefix).delete()
+    IdentityEntry.objects.bulk_create(
+        [IdentityEntry(realm=realms[one.realm], prefix=one.prefix, **_columns(one)) for one in difference.added], batch_size=500
+    )
+    for _, one in difference.changed:
+        IdentityEntry.objects.filter(realm=realms[one.realm], prefix=one.prefix).update(**_columns(one))
+
+
+def _columns(one: Identity) -> dict[str, object]:
+    return {
+        "name": one.name, "business": one.business, "owner": one.owner, "core": one.core,
+        "allowed_dscp": None if one.allowed_dscp is None else sorted(one.allowed_dscp),
+        "active_window": one.active_window, "peak_mbps": one.peak_mbps,
+    }  # fmt: skip
+
+
+def _key(one: Identity) -> Key:
+    return (one.realm, one.prefix)
+
+
+def _label(one: Identity) -> str:
+    realm = f"[{one.realm}] " if one.realm else ""
+    return f"{realm}{one.prefix} {one.name} (allowed {_shown(one.allowed_dscp)})"
+
+
+def _fields(old: Identity, new: Identity) -> str:
+    pairs = [(field.name, getattr(old, field.name), getattr(new, field.name)) for field in fields(Identity)]
+    return ", ".join(f"{name} {_shown(a)} to {_shown(b)}" for name, a, b in pairs if a != b)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return " ".join(str(mark) for mark in sorted(value))
+    return "any" if value is None else str(value) or "(empty)"

@@ -1,0 +1,100 @@
+"""A stored batch becomes verdicts and observations, exactly once, in one transaction."""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
+
+from flowguard.actions import observation_rows, reconcile, streams, verdict_rows
+from flowguard.actions.receive import deduplicates
+from flowguard.actions.writers import one_ingest_at_a_time
+from flowguard.models import Sensor, VerdictBatch
+from policyhub import dispatch
+
+# Three refusals by our own code make a poison batch. A killed worker refuses nothing, yet what kills workers must stop too.
+MAX_REFUSALS = 3
+MAX_DELIVERIES = 12
+CONSIDER_AGAIN_AFTER = timedelta(seconds=10)
+
+log = logging.getLogger(__name__)
+State = VerdictBatch.State
+
+
+def ingest(*, batch_id: int, now: datetime) -> int:
+    """Returns the number of verdicts to consider; 0 also when the batch was ingested before, is poisoned or gone.
+
+    A batch that our code cannot take is tried again by the scheduler and POISONED at the third refusal; the database being
+    away or locked raises and counts as no refusal.
+    """
+    if not _take(batch_id):
+        return 0
+    try:
+        with transaction.atomic(), one_ingest_at_a_time():
+            batch = VerdictBatch.objects.select_for_update().select_related("sensor").filter(pk=batch_id).first()
+            if batch is None or (batch.state != State.STORED and deduplicates()):
+                return 0
+            due = _apply(batch, now)
+            batch.state, batch.ingested_at, batch.error = State.INGESTED, now, ""
+            batch.save(update_fields=["state", "ingested_at", "error"])
+            for verdict_id in due:
+                dispatch.on_commit("flowguard.consider_verdict", verdict_id)
+            return len(due)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        log.exception("batch %s refused", batch_id)
+        _refused(batch_id, error)
+        return 0
+
+
+def retry(*, batch_id: int, now: datetime) -> None:
+    """Give a poisoned batch another three tries, after the cause was mended."""
+    with transaction.atomic():
+        again = VerdictBatch.objects.filter(pk=batch_id, state=State.POISONED)
+        if again.update(state=State.STORED, attempts=0, refusals=0, dispatched_at=now):
+            dispatch.on_commit("flowguard.ingest_batch", batch_id)
+
+
+def _take(batch_id: int) -> bool:
+    """Count the delivery before anything can go wrong, in a transaction of its own."""
+    waiting = VerdictBatch.objects.filter(pk=batch_id)
+    if deduplicates():
+        waiting = waiting.filter(state=State.STORED)
+    too_often = waiting.filter(attempts__gte=MAX_DELIVERIES, state=State.STORED)
+    if too_often.update(state=State.POISONED, error=f"{MAX_DELIVERIES} workers ended while they ingested it"):
+        return False
+    return bool(waiting.update(attempts=F("attempts") + 1))
+
+
+def _refused(batch_id: int, error: Exception) -> None:
+    text = f"{type(error).__name__}: {error}"[:2000].replace("\x00", "")
+    stored = VerdictBatch.objects.filter(pk=batch_id, state=State.STORED)
+    stored.update(refusals=F("refusals") + 1, error=text)
+    stored.filter(refusals__gte=MAX_REFUSALS).update(state=State.POISONED)
+
+
+def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
+    body: dict[str, Any] = json.loads(zlib.decompress(batch.body))
+    sensor = batch.sensor
+    streams.arrived(sensor=sensor, stream=batch.stream, sequence=batch.sequence, received_at=batch.received_at)
+    streams.declare(sensor=sensor, gaps=body["gaps"], noticed_at=batch.received_at)
+    observation_rows.keep(sensor, body["observations"])
+    _note_health(batch, body["health"])
+    touched = verdict_rows.keep(batch, body["verdicts"], again_at=now + CONSIDER_AGAIN_AFTER)
+    reconcile.settle(touched, seen_by=sensor, observations=body["observations"], now=now)
+    return verdict_rows.due(touched)
+
+
+def _note_health(batch: VerdictBatch, health: dict[str, Any]) -> None:
+    """Batches may be ingested in any order: only a later one replaces what is known."""
+    sensor = Sensor.objects.get(pk=batch.sensor_id)
+    stamp = [batch.received_at.isoformat(), batch.sequence]
+    if stamp >= sensor.health.get("reported", ["", 0]):
+        sensor.health = {**health, "reported": stamp}
+        sensor.save(update_fields=["health"])

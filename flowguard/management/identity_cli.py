@@ -1,0 +1,79 @@
+"""Imports, lists and looks up identities: who a prefix is and which marks it may use."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import ipaddress
+import sys
+from pathlib import Path
+
+from django.utils import timezone
+
+from flowguard.actions.identities import import_identities
+from flowguard.queries.identities import identities, identity_table
+from policyhub.domain.errors import BadInput
+from policyhub.domain.identity import Identity
+
+NEEDS_DJANGO = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="identity_command", required=True, metavar="import|list|show")
+    load = commands.add_parser("import", help="make the ledger equal to a CSV; prints what changes")
+    load.add_argument("csv", type=Path, help="prefix,name,business,owner,class,allowed_dscp,active_window,peak_mbps[,realm]")
+    load.add_argument("--dry-run", action="store_true", help="only print what would change")
+    commands.add_parser("list", help="every entry, one line each")
+    show = commands.add_parser("show", help="who an address is")
+    show.add_argument("address")
+    show.add_argument("--realm", default="", help="site, VRF or VNI in which the address is meant")
+
+
+def run(args: argparse.Namespace) -> int:
+    return {"import": _import, "list": _list, "show": _show}[args.identity_command](args)
+
+
+def _import(args: argparse.Namespace) -> int:
+    actor = f"cli:{getpass.getuser()}"
+    text = _read(args.csv)
+    told = import_identities(text=text, file=str(args.csv), actor=actor, now=timezone.now(), dry_run=args.dry_run)
+    for line in told.lines():
+        sys.stdout.write(f"{line}\n")
+    done = "would change" if args.dry_run else "imported"
+    counts = f"{len(told.added)} added, {len(told.removed)} removed, {len(told.changed)} changed, {told.same} as before"
+    sys.stdout.write(f"{done}: {counts}\n")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    for one in identities():
+        sys.stdout.write(f"{_line(one)}\n")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    try:
+        ipaddress.ip_address(args.address)
+    except ValueError:
+        raise BadInput(f"{args.address!r} is not an IP address. Write e.g. 10.1.2.3") from None
+    found = identity_table().find(args.address, args.realm)
+    sys.stdout.write(f"{_line(found)}\n" if found else f"{args.address} has no identity in realm {args.realm or 'default'}\n")
+    return 0 if found else 1
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput.at(str(path), None, f"byte {error.start} is not UTF-8", "Save the file as UTF-8") from None
+    except OSError as error:
+        raise BadInput.at(str(path), None, str(error.strerror), "Name a readable CSV file") from None
+
+
+def _line(one: Identity) -> str:
+    marks = "anything" if one.allowed_dscp is None else " ".join(str(mark) for mark in sorted(one.allowed_dscp))
+    window = f" window {one.active_window}" if one.active_window else ""
+    peak = f" peak {one.peak_mbps:g} Mbit/s" if one.peak_mbps else ""
+    realm = one.realm or "default"
+    kind = "core" if one.core else "non-core"
+    return f"{realm}  {one.prefix}  {one.name}  {kind}  allowed {marks}{window}{peak}  {one.business} ({one.owner or 'no owner'})"

@@ -1,0 +1,61 @@
+"""How each sensor is: contact, judging, drops, gaps, and what of it waits or cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, IntegerField, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+
+from flowguard.models import Sensor, StreamGap, VerdictBatch
+
+SILENT_AFTER_S = 30
+State = VerdictBatch.State
+
+
+@dataclass(frozen=True, slots=True)
+class SensorRow:
+    """silent_s: seconds since the last contact, None = never. dropped: packets and batches lost by cause, None = not reported."""
+
+    pk: int
+    name: str
+    silent_s: float | None
+    judging: bool
+    bundle_version: str
+    dropped: int | None
+    gaps: int
+    waiting: int
+    poisoned: int
+    health: dict[str, Any]
+
+    @property
+    def is_silent(self) -> bool:
+        return self.silent_s is None or self.silent_s > SILENT_AFTER_S
+
+
+def sensor_rows(*, now: datetime) -> list[SensorRow]:
+    """Every sensor in one query."""
+    batches = VerdictBatch.objects.filter(sensor=OuterRef("pk"))
+    rows = Sensor.objects.order_by("name").annotate(
+        gap_count=_count(StreamGap.objects.filter(sensor=OuterRef("pk"))),
+        waiting_count=_count(batches.filter(state=State.STORED)),
+        poisoned_count=_count(batches.filter(state=State.POISONED)),
+    )
+    return [_row(sensor, now) for sensor in rows]
+
+
+def _count(rows: Any) -> Any:
+    counted = rows.order_by().values("sensor").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+def _row(sensor: Any, now: datetime) -> SensorRow:
+    seen = sensor.last_seen_at
+    dropped = sensor.health.get("dropped")
+    return SensorRow(
+        sensor.pk, sensor.name, (now - seen).total_seconds() if seen else None, sensor.judging, sensor.bundle_version,
+        None if dropped is None else sum(count for count in dropped.values() if isinstance(count, int)),
+        sensor.gap_count, sensor.waiting_count, sensor.poisoned_count, sensor.health,
+    )  # fmt: skip
