@@ -71,7 +71,10 @@ class Shaper:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A buffer with its scheduler. ceiling_bps/ceiling_percent: policer or priority rate that bounds a strict queue."""
+    """A buffer with its scheduler. ceiling_bps/ceiling_percent: policer or priority rate that bounds a strict queue.
+
+    remaining_percent/remaining_weight: share of what the guarantees leave. early_drop: WRED profile or "" for tail drop.
+    """
 
     name: str
     is_strict_priority: bool = False
@@ -82,6 +85,9 @@ class Queue:
     limit_packets: int | None = None
     limit_bytes: int | None = None
     ecn: bool = False
+    remaining_percent: float | None = None
+    remaining_weight: int | None = None
+    early_drop: str = ""
 
 
 @dataclass(frozen=True, slots=True)

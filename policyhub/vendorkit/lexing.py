@@ -19,6 +19,10 @@ class NotUnderstood(Exception):
     """A line does not follow the grammar; str() is the reason shown with the line."""
 
 
+class TooScattered(NotUnderstood):
+    """A wildcard that would expand to too many intervals; a caller may keep it as a condition."""
+
+
 class Words:
     """A cursor over the words of one line."""
 
@@ -131,7 +135,7 @@ def _free_bits(base: int, wild: int, address: str) -> AddressSet:
     try:
         return AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
     except ValueError as error:
-        raise NotUnderstood(str(error)) from error
+        raise TooScattered(str(error)) from error
 
 
 def range_set(low: str, high: str) -> AddressSet | None:

@@ -49,7 +49,12 @@ def read_access_list(reading: Reading, block: Block) -> None:
         raise NotUnderstood("access-list needs a name")
     if words[1].lower() in NOT_ENTRIES and (len(words) < 3 or words[2].lower() not in ("permit", "deny", "extended", "line")):
         return
-    reading.entries.setdefault(words[1].rstrip(";"), []).append(block)
+    reading.entries.setdefault(words[1].rstrip(";"), []).extend(_shown_members(words[1], block))
+
+
+def _shown_members(name: str, block: Block) -> list[Block]:
+    """The line and, in a show output, the indented lines that the device expanded it to."""
+    return [below for below in block.walk() if below.words[:2] == ["access-list", name]] or [block]
 
 
 def read_ipv6(reading: Reading, block: Block) -> None:

@@ -1,0 +1,215 @@
+"""Interfaces and lines with what is bound to them; time ranges; the other places that name an access list."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, replace
+
+from policyhub.domain.device_config import Interface
+from policyhub.domain.objects import Schedule
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import NotUnderstood, Words, device_time, is_decimal
+from policyhub.vendors.cisco_ios import maps
+from policyhub.vendors.cisco_ios.reading import Reading
+
+SPEED_BY_NAME = tuple(
+    (re.compile(rf"^{prefix}", re.IGNORECASE), bps)
+    for prefix, bps in (
+        ("fastethernet", 10**8),
+        ("gigabitethernet", 10**9),
+        ("twogigabitethernet", 25 * 10**8),
+        ("fivegigabitethernet", 5 * 10**9),
+        ("tengigabitethernet", 10**10),
+        ("twentyfivegig", 25 * 10**9),
+        ("fortygig", 4 * 10**10),
+        ("hundredgig", 10**11),
+        ("twohundredgig", 2 * 10**11),
+        ("fourhundredgig", 4 * 10**11),
+        ("ethernet", 10**7),
+    )
+)
+NOT_POLICY = ("switchport", "no switchport")
+UNDERSTOOD = ("no ip address", "no shutdown", "ip unnumbered", "no ip access-group", "no service-policy")
+
+
+@dataclass(slots=True)
+class _Port:
+    interface: Interface
+    place: str
+
+
+def read_interface(reading: Reading, block: Block) -> None:
+    """The interface and everything below it; a `service instance` is a place of its own."""
+    name = Words(block.words, 1).rest()
+    if not name:
+        raise NotUnderstood("interface needs a name")
+    speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
+    port = _Port(Interface(name, speed_bps=speed), name)
+    lines = [block.number]
+    for child in block.children:
+        _book(reading, port, child, lines)
+        port.place = f"{name} {child.text}"
+        for below in (deeper for top in child.children for deeper in top.walk()):
+            _book(reading, port, below, lines)
+        port.place = name
+    reading.interfaces.append(replace(port.interface, lines=tuple(lines)))
+
+
+def _book(reading: Reading, port: _Port, child: Block, lines: list[int]) -> None:
+    try:
+        taken = _bound(reading, port.place, child) or _line(reading, port, child)
+    except NotUnderstood as reason:
+        reading.ledger.unparsed(child.line, str(reason))
+        return
+    if taken:
+        lines.append(child.number)
+        reading.ledger.understood(child.number)
+
+
+def _bound(reading: Reading, place: str, child: Block) -> bool:
+    """Access lists, QoS policies and trust; False when the line is none of them."""
+    words = Words(child.words)
+    first, second = words.peek().lower(), words.peek(1).lower()
+    if first == "ip" and second == "access-group":
+        _bind(reading, 4, place, child, 2)
+    elif first == "ipv6" and second == "traffic-filter":
+        _bind(reading, 6, place, child, 2)
+    elif first == "mac" and second == "access-group":
+        _bind(reading, 0, place, child, 2)
+    elif first == "service-policy":
+        _attach(reading, place, child)
+    elif first in ("mls", "qos", "no") and "trust" in child.text:
+        maps.read_trust(reading, place, child)
+    else:
+        return False
+    return True
+
+
+def _bind(reading: Reading, family: int, place: str, child: Block, at: int) -> None:
+    words = Words(child.words, at)
+    name, direction = words.next("an access list"), words.next("in or out").lower()
+    if direction not in ("in", "out"):
+        raise NotUnderstood(f"{direction[:40]!r} is not in or out")
+    words.accept("common")
+    words.end()
+    reading.bind(family, name, place, direction, child.number)
+
+
+def _attach(reading: Reading, place: str, child: Block) -> None:
+    words = Words(child.words, 1)
+    if words.accept("type"):
+        kind = words.next("a type").lower()
+        if kind not in ("qos", "queuing", "queueing"):
+            raise NotUnderstood(f"service-policy type {kind[:40]!r} is not modelled")
+    direction = words.next("input or output").lower()
+    if direction not in ("input", "output"):
+        raise NotUnderstood(f"{direction[:40]!r} is not input or output")
+    reading.attach(words.next("a policy map"), place, "in" if direction == "input" else "out", child.number)
+    words.end()
+
+
+def _line(reading: Reading, port: _Port, child: Block) -> bool:
+    """What the interface itself says; False leaves the line to the ignore list."""
+    words = Words(child.words)
+    word, interface = words.next().lower(), port.interface
+    if child.text.lower().startswith(UNDERSTOOD) or child.text.lower().startswith(NOT_POLICY):
+        return True
+    if word == "description":
+        port.interface = replace(interface, description=child.text.partition(" ")[2].strip())
+    elif word == "shutdown":
+        port.interface = replace(interface, enabled=False)
+    elif word == "speed" and is_decimal(words.peek()):
+        port.interface = replace(interface, speed_bps=int(words.next()[:7]) * 10**6)
+    elif word == "bandwidth" and is_decimal(words.peek()):
+        return True  # a metric for routing and percentages; the port's speed is another thing
+    elif word in ("ip", "ipv6") and words.accept("address"):
+        text = _address_text(words, word)
+        port.interface = replace(interface, addresses=(*interface.addresses, text)) if text else interface
+    elif word == "zone-member" and words.accept("security"):
+        zone = words.next("a zone")
+        port.interface = replace(interface, zone=zone)
+        reading.zone_members.setdefault(zone, []).append(interface.name)
+        reading.zone_lines.setdefault(zone, []).append(child.number)
+    else:
+        return False
+    return True
+
+
+def _address_text(words: Words, family: str) -> str:
+    """`A M [secondary]`, `P/len`, "" for dhcp, autoconf, negotiated. Raises NotUnderstood."""
+    first = words.next("an address")
+    if "." not in first and ":" not in first:
+        return ""
+    try:
+        if family == "ipv6" or "/" in first:
+            return str(ipaddress.ip_interface(first))
+        return str(ipaddress.IPv4Interface(f"{first}/{words.next('a mask')}"))
+    except ValueError as error:
+        raise NotUnderstood(f"{first[:40]!r} is not an address with a mask") from error
+
+
+def read_line(reading: Reading, block: Block) -> None:
+    """`line vty 0 4` with `access-class NAME in [vrf-also]`."""
+    place = block.text.removeprefix("line ")
+    for child in block.children:
+        words = Words(child.words)
+        family = 6 if words.accept("ipv6") else 4
+        words.accept("ip")
+        if not words.accept("access-class"):
+            continue
+        try:
+            name, direction = words.next("an access list"), words.next("in or out").lower()
+            reading.bind(family, name, place, "local" if direction == "in" else "out", child.number)
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+
+
+def read_control_plane(reading: Reading, block: Block) -> None:
+    for child in block.children:
+        if child.words[0].lower() == "service-policy":
+            try:
+                _attach(reading, block.text, child)
+                reading.ledger.understood(child.number)
+            except NotUnderstood as reason:
+                reading.ledger.unparsed(child.line, str(reason))
+
+
+def read_snmp(reading: Reading, block: Block) -> None:
+    """`snmp-server community X RO|RW [ipv6 LIST] [LIST]`: who may ask the agent. The community itself is not kept."""
+    words = block.words
+    if len(words) < 4 or words[1].lower() != "community":
+        raise NotUnderstood("not understood")
+    rest = [word for word in words[3:] if word.lower() not in ("ro", "rw", "view", "ipv6")]
+    if rest and len(rest) == len([w for w in words[3:] if w.lower() not in ("ro", "rw")]):
+        reading.bind(4, rest[-1], "snmp", "local", block.number)
+
+
+def read_access_user(reading: Reading, block: Block) -> None:
+    """`ip http access-class [ipv4] N`, `ntp access-group peer N`, `ip ssh .. access`: lists of the management plane."""
+    words = block.words
+    for at, word in enumerate(words[1:-1], 1):
+        if word.lower() in ("access-class", "access-group"):
+            reading.bind(4, words[-1], " ".join(words[:at]), "local", block.number)
+            return
+    raise NotUnderstood("not understood")
+
+
+def read_time_range(reading: Reading, block: Block) -> None:
+    """`time-range NAME` with `absolute [start ..] [end ..]` and `periodic ..` lines."""
+    name = Words(block.words, 1).next("a name")
+    expires: str | None = None
+    for child in block.children:
+        words = child.words
+        if words[0].lower() not in ("absolute", "periodic", "exit"):
+            reading.ledger.unparsed(child.line, "absolute or periodic is expected")
+            continue
+        if words[0].lower() == "absolute" and "end" in words:
+            expires = device_time(words[words.index("end") + 1 :])
+            if expires is None:
+                reading.ledger.unparsed(child.line, "the end is not a time")
+                continue
+        reading.ledger.understood(child.number)
+    text = "; ".join(child.text for child in block.children if child.text != "exit")
+    reading.schedules.append(Schedule(name, text, expires, block.numbers))

@@ -1,0 +1,155 @@
+"""`object-group network|service|protocol`, IPv4 and IPv6, from configuration and from `show object-group`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policyhub.domain.addresses import ANY4, ANY6, AddressSet, Interval
+from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ICMP, ICMPV6, TCP, UDP, Service
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import (
+    NotUnderstood,
+    Words,
+    host_set,
+    is_decimal,
+    masked_set,
+    number_in,
+    port_interval,
+    prefix_set,
+    range_set,
+)
+from policyhub.vendorkit.service_names import icmp_service
+from policyhub.vendors.cisco_ios.reading import NAMES, Group, Reading
+
+PORT_WORDS = ("eq", "neq", "lt", "gt", "range")
+TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
+HEADER = re.compile(
+    r"^(?:object-group (?P<v6>v6-)?(?P<kind>network|service|protocol)"
+    r"|(?P<shown6>V6-)?(?P<shown>Network|Service) object group) (?P<name>\S+)$"
+)
+MemberReader = Callable[[Reading, str, Words, bool], str]
+
+
+def read_group(reading: Reading, block: Block) -> None:
+    header = HEADER.match(block.text)
+    if header is None:
+        raise NotUnderstood("only network, service and protocol object groups are modelled")
+    kind = (header["kind"] or header["shown"]).lower()
+    is_v6 = bool(header["v6"] or header["shown6"])
+    name = header["name"]
+    group = reading.groups.setdefault((kind != "network", name), Group(kind))
+    group.lines.append(block.number)
+    table = reading.addresses if kind == "network" else reading.services
+    table.define(name)
+    reader: MemberReader = {"network": _network, "service": _service_member, "protocol": _protocol}[kind]
+    for child in (below for top in block.children for below in top.walk()):
+        _member(reading, group, name, child, reader, is_v6)
+
+
+def _member(reading: Reading, group: Group, name: str, child: Block, reader: MemberReader, is_v6: bool) -> None:
+    """One line; when it is not understood it is booked and the name becomes unresolved."""
+    table = reading.addresses if group.kind == "network" else reading.services
+    words = Words(child.words)
+    if words.accept("description", "exit"):
+        reading.ledger.understood(child.number)
+        return
+    group.lines.append(child.number)
+    try:
+        if words.accept("group-object"):
+            member = words.next("a name")
+            table.refer(name, member)
+        else:
+            member = reader(reading, name, words, is_v6)
+        words.end()
+        group.members.append(member)
+        reading.ledger.understood(child.number)
+    except NotUnderstood as reason:
+        reading.ledger.unparsed(child.line, str(reason))
+        table.leave_open(name, f"{name}: {child.text[:80]}")
+
+
+def _network(reading: Reading, name: str, words: Words, is_v6: bool) -> str:
+    words.accept("network-object")
+    start = words.at
+    value: AddressSet | None
+    if words.accept("any"):
+        value = ANY6 if is_v6 else ANY4
+    elif words.accept("host"):
+        value = host_set(words.next("an address"))
+    elif words.accept("range"):
+        value = range_set(words.next("an address"), words.next("an address"))
+    else:
+        word = words.next("an address")
+        mask = "" if "/" in word else words.next("a mask")
+        value = prefix_set(word + mask) if "/" in word + mask else masked_set(word, mask)
+    if value is None:
+        raise NotUnderstood(f"{words.words[start][:40]!r} is not an address")
+    reading.addresses.add(name, value)
+    return " ".join(words.words[start : words.at])
+
+
+def _protocol(reading: Reading, name: str, words: Words, is_v6: bool) -> str:
+    if not words.accept("protocol-object"):
+        raise NotUnderstood("protocol-object is expected")
+    word = words.next("a protocol")
+    reading.services.add(name, (Service.of(NAMES.protocol(word)),))
+    return word
+
+
+def _service_member(reading: Reading, name: str, words: Words, is_v6: bool) -> str:
+    """`protocol`, `tcp|udp|tcp-udp [source OP port] [OP port]`, `icmp [type [code]]`."""
+    start = words.at
+    word = words.next("a protocol").lower()
+    number: int | None = None
+    protocols = ALL_PROTOCOLS
+    if word == "tcp-udp":
+        protocols = TCP_UDP
+    else:
+        number = ICMPV6 if is_v6 and word == "icmp" else NAMES.protocol(word)
+        protocols = ALL_PROTOCOLS if number is None else ((number, number),)
+    source = destination = ALL_PORTS
+    if number in (ICMP, ICMPV6):
+        service = read_icmp(words, number) or Service(protocols)
+    else:
+        if words.accept("source"):
+            source = read_ports(words, number)
+        if words.peek().lower() in PORT_WORDS:
+            destination = read_ports(words, number)
+        elif is_port(words.peek(), number):
+            destination = port_interval("eq", [NAMES.port(words.next(), number)])
+        service = Service(protocols, source, destination)
+    reading.services.add(name, (service,))
+    return " ".join(words.words[start : words.at])
+
+
+def is_port(word: str, protocol: int | None) -> bool:
+    return bool(word) and NAMES.knows_port(word, protocol)
+
+
+def read_icmp(words: Words, protocol: int) -> Service | None:
+    """`type [code]` when the next word is one; nothing is consumed otherwise."""
+    found = NAMES.icmp_type(words.peek(), protocol)
+    if found is None:
+        return None
+    words.next()
+    kind, code = found
+    if is_decimal(words.peek()):
+        code = number_in(words.next(), 0, 255, "an ICMP code")
+    return icmp_service(kind, code, protocol)
+
+
+def read_ports(words: Words, protocol: int | None) -> tuple[Interval, ...]:
+    """`eq P ..`, `neq P ..` (up to ten ports), `lt P`, `gt P`, `range P P`."""
+    operator = words.next("a port operator").lower()
+    if operator not in PORT_WORDS:
+        raise NotUnderstood(f"{operator[:40]!r} is not eq, neq, lt, gt or range")
+    ports = [NAMES.port(words.next("a port"), protocol)]
+    if operator == "range":
+        ports.append(NAMES.port(words.next("a port"), protocol))
+    while operator in ("eq", "neq") and is_port(words.peek(), protocol):
+        ports.append(NAMES.port(words.next(), protocol))
+    found = port_interval(operator, ports)
+    if not found:
+        raise NotUnderstood("the ports are empty")
+    return found

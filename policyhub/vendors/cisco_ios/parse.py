@@ -1,0 +1,222 @@
+"""Running configuration and `show [ip|ipv6] access-lists` of Cisco IOS and IOS-XE into the domain model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
+from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
+from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.lexing import NotUnderstood, score
+from policyhub.vendors.cisco_ios import access, interfaces, maps, objects, qos, zones
+from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
+
+NAME = "cisco_ios"
+IGNORED = IgnoreList.of(PACKAGE)
+SIGNS = (
+    (r"^ip access-list (standard|extended) \S+", 0.5),
+    (r"^access-list \d+ (permit|deny|remark) ", 0.5),
+    (r"^(Standard|Extended|Reflexive|Role-based|FQDN) IP access list \S+", 0.7),
+    (r"^IPv6 (FQDN )?access list \S+", 0.6),
+    (r"^ipv6 access-list \S+\s*\n +(sequence \d+ )?(permit|deny|remark) ", 0.5),
+    (r"^ +ip access-group \S+ (in|out)\s*$", 0.3),
+    (r"^interface (Fast|Gigabit|TenGigabit|FortyGigabit|TwoGigabit)?Ethernet\d+(/\d+)*(\.\d+)?\s*$", 0.2),
+    (r"^interface (Vlan|Loopback|Tunnel|Port-channel)\d+\s*$", 0.1),
+    (r"^(service timestamps|boot-start-marker|Building configuration\.\.\.|version 1\d\.\d+|line vty 0 \d+)", 0.4),
+    (r"^(aaa new-model|ip cef|no ip http server|ip forward-protocol nd|redundancy\s*\n mode sso)", 0.2),
+    (r"^policy-map (type (inspect|queu\w+) )?\S+\s*\n( +description .*\n)? +class ", 0.5),
+    (r"^class-map (type (inspect|queu\w+) )?(match-all|match-any) \S+", 0.5),
+    (r"^ +service-policy (input|output) \S+", 0.2),
+    (r"^mls qos", 0.4),
+    (r"^(V6-)?(Network|Service) object group \S+", 0.5),
+    (r"^object-group (network|service) \S+\s*\n +(host|range|tcp|udp|\d+\.\d+\.\d+\.\d+) ", 0.3),
+    (r"^zone-pair security |^ip inspect name |^router (ospf|eigrp|bgp) \d+", 0.2),
+    (r"^Router[>#]\s*sho?w? ", 0.3),
+    (r"^(ASA|PIX|FWSM) Version |^ *nameif \S+|^ *security-level \d+|^access-group \S+ (in|out) interface", -1.0),
+    (r"^feature \S+|^vdc \S+ id|^system qos|^RP/\d+/|^!! IOS XR|^class-map type network-qos|^hardware counter feature", -0.6),
+    (r"^(daemon TerminAttr|service routing protocols model|transceiver qsfp|management api http-commands)", -1.0),
+)
+ACL_HEADER = re.compile(
+    r"^(ip|ipv6|mac) access-list |^(Standard|Extended|Role-based|Reflexive|FQDN) (IP|MAC) access list |^IPv6 .*access list "
+)
+ECHOED = re.compile(r"^(\S*[#>]\s*)?(show|sh|sho|terminal) [a-z].*$", re.IGNORECASE)
+HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
+    "object-group": objects.read_group,
+    "network": objects.read_group,
+    "service": objects.read_group,
+    "v6-network": objects.read_group,
+    "v6-service": objects.read_group,
+    "access-list": access.read_numbered,
+    "mac": access.read_named,
+    "standard": access.read_named,
+    "extended": access.read_named,
+    "role-based": access.read_named,
+    "reflexive": access.read_named,
+    "fqdn": access.read_named,
+    "interface": interfaces.read_interface,
+    "line": interfaces.read_line,
+    "control-plane": interfaces.read_control_plane,
+    "snmp-server": interfaces.read_snmp,
+    "ntp": interfaces.read_access_user,
+    "time-range": interfaces.read_time_range,
+    "class-map": qos.read_class_map,
+    "policy-map": qos.read_policy_map,
+    "mls": maps.read_mls,
+    "zone": zones.read_zone,
+    "zone-pair": zones.read_zone_pair,
+}
+REASONS = (
+    (re.compile(r"^ip nat "), "NAT is recognised, not modelled"),
+    (re.compile(r"^(no|clear|default) "), "a command, not configuration"),
+    (
+        re.compile(r"^(route-map|ip prefix-list|ipv6 prefix-list|ip as-path|ip community-list|router )"),
+        "routing policy is not modelled",
+    ),
+    (re.compile(r"^aaa "), "authentication rules are not modelled"),
+    (re.compile(r"^crypto "), "VPN policy is not modelled"),
+    (re.compile(r"^vlan access-"), "VLAN maps are not modelled"),
+)
+SELECTOR = re.compile(
+    r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name|match access-list)"
+    r" (?P<names>.+)$"
+)
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def parse(text: str) -> DeviceConfig:
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
+    reading = Reading()
+    lines = read_lines(text)
+    blocks = read_blocks(_without_banners(reading, lines), is_comment, adopts)
+    for block in blocks:
+        _dispatch(reading, block)
+    policies = [*access.policies(reading), *zones.policies(reading)]
+    qos_policies = qos.qos_policies(reading)
+    reading.ledger.settle(blocks, IGNORED)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=reading.hostname,
+        lines=len(lines),
+        policies=tuple(policies),
+        qos_policies=tuple(qos_policies),
+        dscp_maps=maps.dscp_maps(reading),
+        trusts=maps.trusts(reading),
+        interfaces=tuple(reading.interfaces),
+        addresses=_address_objects(reading),
+        services=_service_objects(reading),
+        groups=_groups(reading),
+        zones=zones.zones(reading),
+        schedules=tuple(reading.schedules),
+        ignored=reading.ledger.ignored_lines,
+        unparsed=reading.ledger.unparsed_lines,
+    )
+
+
+def is_comment(text: str) -> bool:
+    return text.startswith("!")
+
+
+def adopts(parent: str, child: str) -> bool:
+    """Entries of an access list that lost their indentation."""
+    return ACL_HEADER.match(parent) is not None and access.ENTRY.match(child) is not None
+
+
+def _without_banners(reading: Reading, lines: list[Line]) -> list[Line]:
+    """Banners are free text between two delimiters; a banner that never ends is its first line only."""
+    kept: list[Line] = []
+    missing: set[str] = set()
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        words = line.text.split(None, 2)
+        if line.indent or len(words) < 3 or words[0] != "banner":
+            kept.append(line)
+            continue
+        reading.ledger.understood(line.number)
+        mark = "^C" if words[2].startswith("^C") else words[2][0]
+        if mark in words[2][len(mark) :] or mark in missing:
+            continue
+        end = next((i for i in range(at, len(lines)) if mark in lines[i].text), None)
+        if end is None:
+            missing.add(mark)
+            continue
+        reading.ledger.understood(*range(line.number, lines[end].number + 1))
+        at = end + 1
+    return kept
+
+
+def _dispatch(reading: Reading, block: Block) -> None:
+    words = block.words
+    word = words[0].lower()
+    _note_selectors(reading, block)
+    if ECHOED.match(block.text):
+        reading.ledger.understood(block.number)
+        return
+    if word == "hostname" and len(words) == 2:
+        reading.hostname = words[1]
+        reading.ledger.understood(block.number)
+        return
+    try:
+        handler = _handler(words)
+        if handler is None:
+            raise NotUnderstood("not understood")
+        handler(reading, block)
+        reading.ledger.understood(block.number)
+    except NotUnderstood as reason:
+        if not IGNORED.takes(block.text):
+            known = next((text for sign, text in REASONS if sign.match(block.text)), str(reason))
+            reading.ledger.unparsed(block.line, known)
+
+
+def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
+    word = words[0].lower()
+    if word in ("ip", "ipv6") and len(words) > 1:
+        second = words[1].lower()
+        if second in ("access-list", "access") or "access-list" in second:
+            return access.read_named
+        if second in ("http", "ssh", "ftp", "tftp", "scp") and any(w.lower() in ("access-class", "access-group") for w in words):
+            return interfaces.read_access_user
+        return access.read_named if words[1:3] == ["FQDN", "access"] else None
+    return HANDLERS.get(word)
+
+
+def _note_selectors(reading: Reading, block: Block) -> None:
+    """Lists that pick traffic for something else (NAT, VPN, routing) are not filters."""
+    if block.words[0] in ("interface", "access-list", "class-map") or ACL_HEADER.match(block.text):
+        return
+    for below in block.walk():
+        found = SELECTOR.match(below.text)
+        if found is not None:
+            reading.selectors.update(found["names"].split())
+
+
+def _address_objects(reading: Reading) -> tuple[AddressObject, ...]:
+    """IOS has groups only; each also resolves to one set, so that a page can show it."""
+    found: list[AddressObject] = []
+    for (is_service, name), group in reading.groups.items():
+        if not is_service:
+            resolved = reading.addresses.resolve(name)
+            known: AddressSet | None = None if resolved.unresolved else resolved.value
+            found.append(AddressObject(name, known, "group", tuple(group.lines)))
+    return tuple(found)
+
+
+def _service_objects(reading: Reading) -> tuple[ServiceObject, ...]:
+    return tuple(
+        ServiceObject(name, reading.services.resolve(name).value, tuple(group.lines))
+        for (is_service, name), group in reading.groups.items()
+        if is_service
+    )
+
+
+def _groups(reading: Reading) -> tuple[ObjectGroup, ...]:
+    return tuple(
+        ObjectGroup(name, group.kind, tuple(group.members), tuple(group.lines)) for (_, name), group in reading.groups.items()
+    )

@@ -1,0 +1,401 @@
+"""Modular QoS: class-map, policy-map (nested), what each class does, and the policers in all their spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosClass, QosPolicy, Queue, Shaper, parse_dscp
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, rate_bps
+from policyhub.vendors.cisco_ios.access import PRECEDENCES
+from policyhub.vendors.cisco_ios.police import read_police, read_police_line
+from policyhub.vendors.cisco_ios.reading import Reading
+
+ALL_MARKS = frozenset(range(64))
+QOS_TYPES = ("qos", "queuing", "queueing")
+VERBATIM = (
+    "protocol", "class-map", "qos-group", "input-interface", "vlan", "mpls", "source-address", "destination-address", "packet",
+    "discard-class", "traffic-class", "fr-dlci", "fr-de", "atm", "flow", "field", "start", "application", "metadata",
+    "device-type", "non-client-nrt", "wlan", "interface", "l2vpn", "port", "security-group",
+)  # fmt: skip
+
+
+def read_class_map(reading: Reading, block: Block) -> None:
+    """`class-map [type ..] [match-any|match-all] NAME`; match-all is the default."""
+    words = Words(block.words, 1)
+    kind = words.next("a type").lower() if words.accept("type") else "qos"
+    if kind == "inspect":
+        words.accept("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
+        words.accept("match-any", "match-all")
+        reading.inspect_classes[words.next("a name")] = block
+        return
+    if kind not in QOS_TYPES:
+        raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
+    words.accept("match-any", "match-all")
+    reading.class_maps[words.next("a name")] = block
+    _note_lists(reading, block)
+
+
+def _note_lists(reading: Reading, block: Block) -> None:
+    """Access lists that classify are no filters."""
+    for child in block.children:
+        words = Words(child.words)
+        if words.accept("match") and words.accept("access-group"):
+            words.accept("name")
+            reading.selectors.add(words.peek())
+
+
+def read_policy_map(reading: Reading, block: Block) -> None:
+    words = Words(block.words, 1)
+    kind = words.next("a type").lower() if words.accept("type") else "qos"
+    if kind == "inspect":
+        words.accept("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
+        reading.inspect_policies[words.next("a name")] = block
+        return
+    if kind not in QOS_TYPES:
+        raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
+    reading.policy_maps[words.next("a name")] = block
+
+
+def qos_policies(reading: Reading) -> list[QosPolicy]:
+    """Every policy map of type qos or queuing with the interfaces it is attached to."""
+    matches = {name: _class_match(reading, block) for name, block in reading.class_maps.items()}
+    return [
+        QosPolicy(name, _classes(reading, block, matches), tuple(reading.attachments.get(name, ())), block.numbers)
+        for name, block in reading.policy_maps.items()
+    ]
+
+
+def _class_match(reading: Reading, block: Block) -> ClassMatch:
+    match = ClassMatch(match_all="match-any" not in (word.lower() for word in block.words[1:-1]))
+    for child in (below for top in block.children for below in top.walk()):
+        try:
+            match = _match_line(match, Words(child.words))
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+            match = replace(match, other=(*match.other, child.text[:80]))
+    return match
+
+
+def _match_line(match: ClassMatch, words: Words) -> ClassMatch:
+    if words.accept("description", "exit"):
+        return match
+    if not words.accept("match"):
+        raise NotUnderstood("match is expected")
+    if words.accept("not"):
+        return _match_not(match, words)
+    kind = _kind(words)
+    if kind == "any":
+        return replace(match, any=True)
+    if kind in ("dscp", "precedence"):
+        return replace(match, dscp=_join(match, match.dscp, marks(kind, words)))
+    if kind == "cos":
+        return replace(match, pcp=_join(match, match.pcp, _levels(words)))
+    if kind == "access-group":
+        words.accept("name")
+        return replace(match, acls=(*match.acls, words.next("an access list")))
+    if kind in VERBATIM or kind == "rtp":
+        return replace(match, other=(*match.other, f"{kind} {words.rest()}".strip()))
+    raise NotUnderstood(f"match {kind[:40]!r} is not modelled")
+
+
+def _kind(words: Words) -> str:
+    """`ip dscp` and `dscp` are one criterion here; `ip` alone means IPv4 only, which the marks' model does not tell apart."""
+    kind = words.next("a criterion").lower()
+    if kind in ("ip", "ipv6") and words.peek().lower() in ("dscp", "precedence", "rtp"):
+        kind = words.next().lower()
+    return kind
+
+
+def _match_not(match: ClassMatch, words: Words) -> ClassMatch:
+    start = words.at
+    kind = _kind(words)
+    if kind in ("dscp", "precedence"):
+        return replace(match, dscp=_join(match, match.dscp, ALL_MARKS - marks(kind, words)))
+    words.at = start
+    return replace(match, other=(*match.other, f"not {words.rest()}"))
+
+
+def _join(match: ClassMatch, known: frozenset[int] | None, more: frozenset[int]) -> frozenset[int]:
+    """Two lines on one field: both must hold with match-all, either with match-any."""
+    if known is None:
+        return more
+    return known & more if match.match_all else known | more
+
+
+def marks(kind: str, words: Words) -> frozenset[int]:
+    """The rest of the line as code points; `precedence 5` stands for its eight code points."""
+    found: set[int] = set()
+    while words:
+        text = words.next()
+        try:
+            if kind == "dscp":
+                found.add(parse_dscp(text))
+                continue
+            level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
+        except ValueError as error:
+            raise NotUnderstood(f"{text[:40]!r} is not a {kind}") from error
+        found.update(range(level * 8, level * 8 + 8))
+    return frozenset(found)
+
+
+def _levels(words: Words) -> frozenset[int]:
+    """`0 1 2`, `0,5-7`; an `inner` in front is dropped by nobody, so it is not understood."""
+    found: set[int] = set()
+    while words:
+        for part in words.next().split(","):
+            low, _, high = part.partition("-")
+            found.update(
+                range(number_in(low, 0, 7, "a class of service"), number_in(high or low, 0, 7, "a class of service") + 1)
+            )
+    return frozenset(found)
+
+
+def _classes(reading: Reading, block: Block, matches: dict[str, ClassMatch]) -> tuple[QosClass, ...]:
+    classes: list[QosClass] = []
+    for child in block.children:
+        words = Words(child.words)
+        if words.accept("description", "exit"):
+            reading.ledger.understood(child.number)
+            continue
+        if not words.accept("class"):
+            reading.ledger.unparsed(child.line, "class is expected")
+            continue
+        if words.accept("type"):
+            words.next("a type")
+        name = words.peek() or "?"
+        reading.ledger.understood(child.number)
+        default = ClassMatch(any=True) if name == "class-default" else ClassMatch(other=(f"class-map {name} is not defined",))
+        made = QosClass(name, matches.get(name, default), lines=child.numbers)
+        for action in child.children:
+            made = _book(reading, made, action)
+        classes.append(_ceiling(made))
+    return tuple(classes)
+
+
+def _book(reading: Reading, made: QosClass, action: Block) -> QosClass:
+    """One line of a class; what is not understood is booked and the class goes on without it."""
+    try:
+        made = _action(reading, made, action)
+        reading.ledger.understood(action.number)
+    except NotUnderstood as reason:
+        reading.ledger.unparsed(action.line, str(reason))
+    for below in (deeper for top in action.children for deeper in top.walk()):
+        try:
+            if made.policer is None or action.words[0].lower() != "police":
+                made = _action(reading, made, below)
+            else:
+                made = replace(made, policer=read_police_line(made.policer, Words(below.words)))
+            reading.ledger.understood(below.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(below.line, str(reason))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An action line: the class so far, and the words behind the first."""
+
+    made: QosClass
+    words: Words
+    reading: Reading
+    block: Block
+
+    @property
+    def queue(self) -> Queue:
+        return self.made.queue or Queue(self.made.name)
+
+
+def _action(reading: Reading, made: QosClass, action: Block) -> QosClass:
+    words = Words(action.words)
+    word = words.next().lower()
+    reader = ACTIONS.get(word)
+    if reader is None:
+        if word == "no" or word in NOT_MODELLED:
+            raise NotUnderstood(NOT_MODELLED.get(word, f"'no {words.peek()[:40]}' is not modelled"))
+        raise NotUnderstood(f"{word[:40]!r} is not understood here")
+    made = reader(_Line(made, words, reading, action))
+    words.end()
+    return made
+
+
+NOT_MODELLED = {
+    "trust": "trust inside a class is not modelled",
+    "compress": "header compression is not modelled",
+    "queue-buffers": "buffer ratios of a queue are not modelled",
+    "dbl": "dynamic buffer limiting is not modelled",
+    "netflow-sampler": "samplers are not modelled",
+    "estimate": "bandwidth estimation is not modelled",
+}
+
+
+def _set(line: _Line) -> QosClass:
+    words = line.words
+    marker = line.made.marker or Marker()
+    words.accept("ip", "ipv6")
+    kind = words.next("what to set").lower()
+    if kind == "dscp":
+        words.accept("tunnel")
+        found = marks("dscp", Words([words.next("a mark")]))
+        marker = replace(marker, dscp=next(iter(found)))
+    elif kind == "precedence":
+        found = marks("precedence", Words([words.next("a precedence")]))
+        marker = replace(marker, dscp=min(found))
+    elif kind == "cos":
+        marker = replace(marker, pcp=number_in(words.next("a level"), 0, 7, "a class of service"))
+    elif kind in ("qos-group", "traffic-class"):
+        marker = replace(marker, queue=number_in(words.next("a number"), 0, 99, f"a {kind}"))
+    else:
+        raise NotUnderstood(f"set {kind[:40]!r} is not modelled")
+    return replace(line.made, marker=marker)
+
+
+def _police(line: _Line) -> QosClass:
+    if line.words.accept("aggregate"):
+        block = line.reading.aggregate_policers.get(line.words.next("a name"))
+        if block is None:
+            raise NotUnderstood("the aggregate policer is not defined")
+        return replace(line.made, policer=read_police(Words(block.words, 4)))
+    return replace(line.made, policer=read_police(line.words))
+
+
+def _priority(line: _Line) -> QosClass:
+    """`priority`, `priority KBPS [BURST]`, `priority percent N [BURST]`, `priority level N [..]`."""
+    words = line.words
+    if words.accept("level"):
+        number_in(words.next("a level"), 1, 7, "a priority level")
+    queue = replace(line.queue, is_strict_priority=True)
+    if words.accept("percent"):
+        queue = replace(queue, ceiling_percent=_percent(words))
+    elif words:
+        queue = replace(queue, ceiling_bps=_rate(words, 1000))
+    if words:
+        number_in(words.next(), 1, 10**12, "a burst in bytes")
+    return replace(line.made, queue=queue)
+
+
+def _bandwidth(line: _Line) -> QosClass:
+    """`bandwidth KBPS`, `bandwidth percent N`, `bandwidth remaining percent|ratio N`."""
+    words = line.words
+    queue = line.queue
+    if words.accept("remaining"):
+        if words.accept("ratio"):
+            queue = replace(queue, remaining_weight=number_in(words.next("a ratio"), 1, 65535, "a ratio"))
+        elif words.accept("percent"):
+            queue = replace(queue, remaining_percent=_percent(words))
+        else:
+            raise NotUnderstood("percent or ratio is expected")
+    elif words.accept("percent"):
+        queue = replace(queue, guaranteed_percent=_percent(words))
+    else:
+        queue = replace(queue, guaranteed_bps=_rate(words, 1000))
+    words.accept("account")
+    return replace(line.made, queue=queue)
+
+
+def _shape(line: _Line) -> QosClass:
+    """`shape average|peak RATE [BC [BE]]` in bit/s and bits, `shape average percent N`, `shape kbps N`."""
+    words = line.words
+    if words.accept("kbps"):
+        return replace(line.made, shaper=Shaper(_rate(words, 1000)))
+    if not words.accept("average", "peak"):
+        raise NotUnderstood("average or peak is expected")
+    if words.accept("percent"):
+        shaper = Shaper(None, percent=_percent(words))
+    else:
+        shaper = Shaper(_rate(words, 1))
+        if is_decimal(words.peek()):
+            shaper = replace(shaper, burst_bytes=number_in(words.next(), 0, 10**12, "a burst in bits") // 8)
+    while is_decimal(words.peek()) or words.peek().lower() == "ms":
+        words.next()
+    if words.accept("account"):
+        words.rest()
+    return replace(line.made, shaper=shaper)
+
+
+def _queue_limit(line: _Line) -> QosClass:
+    words = line.words
+    if not is_decimal(words.peek()):
+        raise NotUnderstood("queue limits per mark are not modelled")
+    size = number_in(words.next(), 1, 10**12, "a queue limit")
+    unit = words.accept("packets", "bytes", "ms", "us") or "packets"
+    if unit in ("ms", "us"):
+        raise NotUnderstood("a queue limit in time is not modelled")
+    if unit == "bytes":
+        return replace(line.made, queue=replace(line.queue, limit_bytes=size))
+    return replace(line.made, queue=replace(line.queue, limit_packets=size))
+
+
+def _random_detect(line: _Line) -> QosClass:
+    """`random-detect [dscp-based|prec-based|ecn|..]`; thresholds per mark are kept verbatim."""
+    words = line.words
+    profile = words.rest() or "wred"
+    queue = line.queue
+    if profile.lower() == "ecn":
+        return replace(line.made, queue=replace(queue, ecn=True, early_drop=queue.early_drop or "wred"))
+    text = f"{queue.early_drop}; {profile}" if queue.early_drop else profile
+    return replace(line.made, queue=replace(queue, early_drop=text))
+
+
+def _service_policy(line: _Line) -> QosClass:
+    line.words.accept("input", "output")
+    return replace(line.made, child_policy=line.words.next("a policy map"))
+
+
+def _fair_queue(line: _Line) -> QosClass:
+    line.words.rest()
+    return replace(line.made, queue=line.queue)
+
+
+def _drop(line: _Line) -> QosClass:
+    """`drop`: nothing of the class passes, a policer of rate 0."""
+    return replace(line.made, policer=Policer(0))
+
+
+def _nothing(line: _Line) -> QosClass:
+    line.words.rest()
+    return line.made
+
+
+ACTIONS: dict[str, Callable[[_Line], QosClass]] = {
+    "set": _set,
+    "police": _police,
+    "priority": _priority,
+    "bandwidth": _bandwidth,
+    "shape": _shape,
+    "queue-limit": _queue_limit,
+    "random-detect": _random_detect,
+    "service-policy": _service_policy,
+    "fair-queue": _fair_queue,
+    "drop": _drop,
+    "description": _nothing,
+    "exit": _nothing,
+}
+
+
+def _percent(words: Words) -> float:
+    text = words.next("a percentage")
+    if not is_decimal(text) or not 0 <= int(text[:4]) <= 100:
+        raise NotUnderstood(f"{text[:40]!r} is not a percentage")
+    return float(text)
+
+
+def _rate(words: Words, default_unit_bps: int) -> int:
+    text = words.next("a rate")
+    unit = words.accept("bps", "kbps", "mbps", "gbps")
+    rate = rate_bps(text, unit, default_unit_bps)
+    if rate is None:
+        raise NotUnderstood(f"{text[:40]!r} is not a rate")
+    return rate
+
+
+def _ceiling(made: QosClass) -> QosClass:
+    """A policer in the class bounds its strict queue when `priority` itself names no rate."""
+    queue, policer = made.queue, made.policer
+    if queue is None or policer is None or not queue.is_strict_priority:
+        return made
+    if queue.ceiling_bps is not None or queue.ceiling_percent is not None:
+        return made
+    return replace(made, queue=replace(queue, ceiling_bps=policer.rate_bps, ceiling_percent=policer.percent))
