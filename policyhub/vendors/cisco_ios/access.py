@@ -12,6 +12,7 @@ from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import (
     NotUnderstood,
+    TooScattered,
     Words,
     host_set,
     ipv4_number,

@@ -80,8 +80,8 @@ REASONS = (
     (re.compile(r"^vlan access-"), "VLAN maps are not modelled"),
 )
 SELECTOR = re.compile(
-    r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name|match access-list)"
-    r" (?P<names>.+)$"
+    r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name"
+    r"|match access-list) (?P<names>.+)$"
 )
 
 
