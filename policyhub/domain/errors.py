@@ -41,3 +41,47 @@ class PlanRefused(PolicyHubError):
     """Plan lint found a line that must never leave this program."""
 
     code = "PH-E011"
+
+
+class PlanChanged(PolicyHubError):
+    """The plan that was read is not the plan that stands there now."""
+
+    code = "PH-E030"
+
+
+class SelfApproval(PolicyHubError):
+    """Requester and approver are one person."""
+
+    code = "PH-E031"
+
+
+class WrongState(PolicyHubError):
+    """The change is in a state from which this is not possible, or somebody else moved it first."""
+
+    code = "PH-E032"
+
+
+class DeviceBusy(PolicyHubError):
+    """Another worker holds the device."""
+
+    code = "PH-E033"
+    permanent = False
+
+
+class LeaseLost(PolicyHubError):
+    """A newer lease exists; whoever holds this one must stop."""
+
+    code = "PH-E034"
+
+
+class Stopped(PolicyHubError):
+    """The kill switch is engaged."""
+
+    code = "PH-E035"
+    permanent = False
+
+
+class DeviceClosed(PolicyHubError):
+    """The device is quarantined, disabled, without credential, or its platform is read only."""
+
+    code = "PH-E036"
