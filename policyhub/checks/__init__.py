@@ -1,0 +1,1 @@
+"""The inspectors: one pure file per check. They look at parsed configurations and return findings; they never act."""

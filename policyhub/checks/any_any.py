@@ -1,0 +1,27 @@
+"""A permit for everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyhub.checks.breadth import has_every_service, opens
+from policyhub.checks.registry import check
+from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.rules import Policy
+
+
+@check("PH005", "any-any", severity=Severity.HIGH)
+def any_any(policy: Policy) -> Iterator[Finding]:
+    """Any source may use any service of any destination.
+
+    Why it matters: from this line on there is no firewall, only a router; every rule below it is dead.
+    Example: `access-list OUTSIDE_IN extended permit ip any any`.
+    Suggested change: log the rule for a business cycle, write rules for what is seen, move it behind them, and remove it when its
+    counter stands still. Safe in this order only; removing it at once cuts traffic that nobody listed.
+    """
+    for rule in policy.rules:
+        match = rule.match
+        if opens(policy, rule) and match.source.is_any and match.destination.is_any and has_every_service(match.services):
+            where = f" from {', '.join(match.source_zones)}" if match.source_zones else ""
+            message = f"any source, any destination, any service{where}"
+            yield any_any.finding(policy.name, rule.name, rule.lines, message, evidence={"rule": rule.text})

@@ -1,0 +1,79 @@
+"""How wide a rule is, in bits: the shared measure of the checks for wide permits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+from policyhub.domain.addresses import AddressSet, Interval
+from policyhub.domain.rules import Action, Policy, Rule
+from policyhub.domain.services import ALL_PROTOCOLS, ICMP, ICMPV6, WITH_PORTS, Service
+
+EVERY_SERVICE_BITS = 24.0  # 256 protocols x 65,536 ports, as one would write "any service"
+LOOPBACK_ZONES = frozenset({"lo", "lo0", "loopback0", "localhost"})
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """log2 of how many addresses and services a rule lets together; the three add up to `bits` (88 = everything)."""
+
+    source: float
+    destination: float
+    service: float
+
+    @property
+    def bits(self) -> float:
+        return round(self.source + self.destination + self.service, 1)
+
+
+def width_of(rule: Rule) -> Width:
+    match = rule.match
+    return Width(address_bits(match.source), address_bits(match.destination), service_bits(match.services))
+
+
+def address_bits(addresses: AddressSet) -> float:
+    """0 (one host) .. 32 (every IPv4 address). IPv6 counts networks of /64, two bits as one, so that ::/0 is 32 as well."""
+    v4, v6 = _count(addresses.v4), _count(addresses.v6)
+    return max(log2(v4) if v4 else 0.0, (log2(v6) - 64) / 2 if v6 > 2**64 else 0.0)
+
+
+def service_bits(services: tuple[Service, ...]) -> float:
+    """0 (one port) .. 24 (any service). A protocol without ports counts as one service; source ports do not count."""
+    if has_every_service(services):
+        return EVERY_SERVICE_BITS
+    total = 0
+    for service in services:
+        for low, high in service.protocols:
+            with_ports = sum(1 for protocol in WITH_PORTS if low <= protocol <= high)
+            total += with_ports * _count(service.destination_ports) + (high - low + 1 - with_ports)
+    return min(log2(max(total, 1)), EVERY_SERVICE_BITS)
+
+
+def has_every_service(services: tuple[Service, ...]) -> bool:
+    return any(service.protocols == ALL_PROTOCOLS and service.any_port for service in services)
+
+
+def opens(policy: Policy, rule: Rule) -> bool:
+    """Whether the rule lets new traffic through, and its width is known.
+
+    Left out: lists that select for QoS, NAT or routing; disabled rules; rules with unknown names, or with conditions other than
+    their schedule (what they let through is narrower than their addresses, e.g. answers only); the loopback.
+    """
+    match = rule.match
+    return (
+        policy.purpose == "filter"
+        and rule.enabled
+        and rule.action is Action.PERMIT
+        and not match.unresolved
+        and all(rule.schedule and rule.schedule in condition for condition in match.conditions)
+        and not (match.source_zones and set(match.source_zones) <= LOOPBACK_ZONES)
+    )
+
+
+def only_icmp(rule: Rule) -> bool:
+    """Ping and error messages open no service."""
+    return all(service.protocols in (((ICMP, ICMP),), ((ICMPV6, ICMPV6),)) for service in rule.match.services)
+
+
+def _count(intervals: tuple[Interval, ...]) -> int:
+    return sum(high - low + 1 for low, high in intervals)

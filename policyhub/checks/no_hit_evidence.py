@@ -1,0 +1,36 @@
+"""A rule of which nobody knows whether it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyhub.checks.context import Context
+from policyhub.checks.history import Use, is_judged, judge_rules
+from policyhub.checks.registry import check
+from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.rules import Policy
+
+
+@check("PH002", "no-hit-evidence", severity=Severity.INFO)
+def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
+    """Nothing proves that this rule is used, and nothing proves that it is not.
+
+    Why it matters: "no data" is not "zero". Removing a rule on counters that were reset last week, are off, or live on the other
+    cluster member is how working rules get deleted.
+    Example: `hitcnt=0` in one reading, and the device rebooted twelve days ago.
+    Suggested change: collect counters (again) after the missing days, switch counting on, or give the other member's counters.
+    Nothing on the device needs to change, so it is safe.
+    """
+    if not context.counts_hits or not context.hits:
+        rules = [rule for rule in policy.rules if is_judged(policy, rule) and (policy.name, rule.name) not in context.seen]
+        if rules:
+            reason = "no counters given" if context.counts_hits else "the platform does not count hits"
+            message = f"none of {len(rules)} rules can be judged: {reason}"
+            yield no_hit_evidence.finding(
+                policy.name, "", policy.lines[:1], message, evidence={"reason": reason, "rules": len(rules)}
+            )
+        return
+    for rule, proof in judge_rules(policy, context):
+        if proof.use is Use.UNKNOWN:
+            evidence = {"reason": proof.reason, **proof.evidence}
+            yield no_hit_evidence.finding(policy.name, rule.name, rule.lines, proof.reason, evidence=evidence)

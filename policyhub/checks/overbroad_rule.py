@@ -1,0 +1,56 @@
+"""A permit that opens far more than a service for somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log2
+
+from policyhub.checks.breadth import Width, has_every_service, only_icmp, opens, width_of
+from policyhub.checks.context import Breadth, Context
+from policyhub.checks.registry import check
+from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.rules import Policy, Rule
+
+
+@check("PH004", "overbroad-rule", severity=Severity.MEDIUM)
+def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
+    """This permit is wider than any service needs.
+
+    A permit is too wide when any source may reach any destination, whatever the service (ICMP alone excepted); when every service
+    is open to more destinations than a /16 holds (65,536); or when source addresses x destination addresses x services exceed
+    2^52. For comparison: a /24 to any address on one port is 2^40, any address to a /16 on one port 2^48, a /16 to a /16 with
+    every service 2^56. A /64 of IPv6 counts as one address.
+    Conditions narrow a rule by an unknown amount, so rules with conditions other than a schedule are not judged.
+
+    Why it matters: what is open and not needed is what an intruder or a secret bulk transfer will use, and no counter shows it.
+    Example: `permit tcp any any eq 3389`; `permit ip host 10.1.1.1 any`; `permit tcp any 10.2.0.0/16 range 1 65535`.
+    Suggested change: replace it by the sources, destinations and services that were seen in use, keep the wide rule below with
+    logging for one cycle, then remove it. Safe as long as the wide rule still stands; watch its counter before removing.
+    """
+    for rule in policy.rules:
+        if not opens(policy, rule):
+            continue
+        width = width_of(rule)
+        reason = _reason(rule, width, context.breadth)
+        if reason:
+            severity = Severity.HIGH if rule.match.source.is_any and rule.match.destination.is_any else Severity.MEDIUM
+            evidence = {
+                "bits": width.bits,
+                "source_bits": round(width.source, 1),
+                "destination_bits": round(width.destination, 1),
+                "service_bits": round(width.service, 1),
+                "max_bits": context.breadth.max_bits,
+                "rule": rule.text,
+            }
+            yield overbroad_rule.finding(policy.name, rule.name, rule.lines, reason, evidence=evidence, severity=severity)
+
+
+def _reason(rule: Rule, width: Width, limits: Breadth) -> str:
+    match = rule.match
+    if match.source.is_any and match.destination.is_any and not only_icmp(rule):
+        return "any source may reach any destination"
+    if has_every_service(match.services) and width.destination > log2(limits.any_service_addresses):
+        return f"every service is open to more than {limits.any_service_addresses:,} destinations"
+    if width.bits > limits.max_bits and not only_icmp(rule):
+        return f"2^{width.bits:g} combinations of source, destination and service; more than 2^{limits.max_bits:g} is too wide"
+    return ""

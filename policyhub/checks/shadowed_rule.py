@@ -1,0 +1,57 @@
+"""A rule that no packet reaches, though what decides instead acts otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyhub.checks.context import Context
+from policyhub.checks.registry import check
+from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.rules import Action, Policy
+from policyhub.domain.rulespace import Fate
+
+
+@check("PH003", "shadowed-rule", severity=Severity.MEDIUM)
+def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
+    """Every packet of this rule is decided by earlier rules, and they act otherwise.
+
+    Why it matters: somebody wrote the rule to allow or forbid something, and it does neither. A deny that never acts is worse
+    than a permit that never acts: it looks like protection. One earlier rule or the union of several may cause it; rules with
+    conditions that the model cannot express (established, time ranges, users) never count as a cause.
+    Example: `permit ip 10.1.0.0/16 any`, further down `deny tcp 10.1.5.0/24 any eq 22`: the SSH ban never acts.
+    Suggested change: decide which of the two was meant. If the later rule: move it above the rules named in `by`, and watch,
+    since traffic changes. If the earlier ones: delete this rule; safe, because no packet reaches it.
+    """
+    for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
+        if answer.fate is not Fate.SHADOWED:
+            continue
+        causes = [policy.rules[index] for index in answer.by]
+        names = tuple(cause.name for cause in causes)
+        other = [cause.name for cause in causes if cause.action is not rule.action]
+        together = "one earlier rule" if len(causes) == 1 else f"{len(causes)} earlier rules together"
+        yield shadowed_rule.finding(
+            policy.name,
+            rule.name,
+            rule.lines,
+            f"{rule.action.value} never acts: {together} take all its packets ({', '.join(names)})",
+            by=names,
+            severity=Severity.HIGH if rule.action is Action.DENY else Severity.MEDIUM,
+            evidence={"cover": "single" if len(causes) == 1 else "union", "other_action": other, "rule": rule.text},
+        )
+
+
+@check("PH010", "coverage-undecided", severity=Severity.INFO)
+def coverage_undecided(policy: Policy, context: Context) -> Iterator[Finding]:
+    """Whether this rule is covered by earlier ones was not decided within the budget.
+
+    Why it matters: "not decided" is not "fine"; the rule may be shadowed or redundant.
+    Example: a rule for a scattered group of a thousand hosts below thousands of rules for parts of it.
+    Suggested change: read the rule by hand, or simplify the rules above it. Safe: nothing on the device needs to
+    change.
+    """
+    if not policy.first_match:
+        return
+    for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
+        if answer.fate is Fate.UNDECIDED:
+            message = "whether earlier rules cover it was not decided: too many pieces"
+            yield coverage_undecided.finding(policy.name, rule.name, rule.lines, message, evidence={"rule": rule.text})
