@@ -14,8 +14,8 @@ from policyhub.vendorkit.operands import Services, as_source, bound, narrow
 from policyhub.vendors.cisco_asa.objects import ANY_WORDS, PORT_WORDS, TCP_UDP, read_icmp, read_literal, read_ports
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
 
-SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)|\s0x[0-9a-f]+\s*$|; \d+ elements|\(elements: ?\d+\)")
-DECORATION = re.compile(r"\([^()]*\)|\s0x[0-9a-f]+\s*$")
+SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)|\s0x[0-9a-f]{8}\s*$|; \d+ elements|\(elements: ?\d+\)")
+DECORATION = re.compile(r"\([^()]*\)|\s0x[0-9a-f]{8}\s*$")
 NOT_ENTRIES = ("deny-flow-max", "alert-interval", "cached", "mode", "commit")
 LOG_LEVELS = ("alerts", "critical", "debugging", "emergencies", "errors", "informational", "notifications", "warnings")
 WHO = ("user", "user-group", "object-group-user", "security-group", "object-group-security")

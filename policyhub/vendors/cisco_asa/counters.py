@@ -18,7 +18,7 @@ from policyhub.vendors.cisco_asa.access import hit_key
 
 SHOWN = re.compile(
     r"^access-list (?P<name>\S+) line (?P<line>\d{1,9}) (?P<body>(?:extended |standard |ethertype |webtype )?(?:permit|deny) .*?)"
-    r"(?:\(hitcnt=(?P<hits>\d{1,20})\))?\s*(?:\(inactive\))?\s*(?:0x(?P<hash>[0-9a-f]{1,8}))?\s*$"
+    r"(?:\(hitcnt=(?P<hits>\d{1,20})\))?\s*(?:\(inactive\))?\s*(?:0x(?P<hash>[0-9a-f]{8}))?\s*$"
 )
 HEADER = re.compile(r"^access-list (?P<name>\S+); \d+ elements")
 BRIEF = re.compile(r"^(?P<hash>[0-9a-f]{8}) (?P<parent>[0-9a-f]{8}) (?P<hits>[0-9a-f]{8}) (?P<last>[0-9a-f]{8})$")
@@ -93,7 +93,7 @@ def _take(reading: _Reading, shown: re.Match[str], number: int) -> None:
         reading.entries.append(entry)
         reading.current[name] = (line, entry)
     if shown["hash"] is not None:
-        reading.by_hash.setdefault((name, shown["hash"].rjust(8, "0")), entry)
+        reading.by_hash.setdefault((name, shown["hash"]), entry)
 
 
 def _take_brief(reading: _Reading, name: str, brief: re.Match[str], number: int) -> None:

@@ -59,7 +59,12 @@ def _interface_line(interface: Interface, child: Block) -> Interface | None:
     if word in ("ip", "ipv6") and words.accept("address"):
         text = _address_text(words, word)
         return replace(interface, addresses=(*interface.addresses, text)) if text else interface
-    if word in ("security-level", "switchport", "zone-member") or child.text in ("no shutdown", "no nameif", "no ip address"):
+    if word in ("security-level", "switchport", "zone-member") or child.text in (
+        "no shutdown",
+        "no nameif",
+        "no security-level",
+        "no ip address",
+    ):
         return interface
     return None
 
