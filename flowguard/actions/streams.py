@@ -34,6 +34,8 @@ def declare(*, sensor: Sensor, gaps: Iterable[Mapping[str, Any]], noticed_at: da
     """Keep what the sensor says it left out; it replaces what the service had only noticed."""
     for gap in gaps:
         first, last = gap["from_sequence"], gap["to_sequence"]
+        if _all_here(sensor, UUID(gap["stream"]), first, last):
+            continue  # a file was found damaged after the service had it
         cursor = _cursor(sensor, UUID(gap["stream"]), noticed_at)
         _carve(cursor, first, last)
         StreamGap.objects.get_or_create(
@@ -70,6 +72,11 @@ def already_had(*, sensor: Sensor, stream: UUID, sequence: int) -> bool:
 
 def _cursor(sensor: Sensor, stream: UUID, at: datetime) -> SensorStream:
     return SensorStream.objects.get_or_create(sensor=sensor, stream=stream, defaults={"last_received_at": at})[0]
+
+
+def _all_here(sensor: Sensor, stream: UUID, first: int, last: int) -> bool:
+    rows = VerdictBatch.objects.filter(sensor=sensor, stream=stream, sequence__range=(first, last))
+    return rows.count() == last - first + 1
 
 
 def _gaps(sensor: Sensor, stream: UUID, first: int, last: int) -> Any:

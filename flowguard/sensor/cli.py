@@ -1,0 +1,58 @@
+"""Runs a sensor on this machine, or examines why one would not run."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import signal
+import sys
+import threading
+import uuid
+from pathlib import Path
+from types import FrameType
+
+import native_capture
+from flowguard.sensor.config import read_config
+from flowguard.sensor.doctor import examine
+from flowguard.sensor.engine import open_engine
+from flowguard.sensor.process import run as run_sensor
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="sensor_command", required=True, metavar="run|doctor")
+    for name, text in (("run", "capture, judge and deliver until stopped"), ("doctor", "say what is missing, one line each")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--config", type=Path, required=True, help="TOML, see docs/operations.md")
+
+
+def run(args: argparse.Namespace) -> int:
+    return {"run": _run, "doctor": _doctor}[args.sensor_command](args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    stop = threading.Event()
+
+    def ask_to_stop(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, ask_to_stop)
+    try:
+        run_sensor(
+            read_config(args.config), open_engine=open_engine, check_bundle=native_capture.audit_bundle, stream=uuid.uuid4(),
+            stop=stop, chance=random.Random(),  # noqa: S311
+        )  # fmt: skip
+    except native_capture.CaptureError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    well = True
+    for sign in examine(args.config, native_capture.audit_bundle):
+        sys.stdout.write(f"{'ok     ' if sign.ok else 'MISSING'}  {sign.text}\n")
+        well = well and sign.ok
+    return 0 if well else 2

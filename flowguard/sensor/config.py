@@ -1,0 +1,169 @@
+"""The sensor's configuration file (TOML). Every mistake is one line naming the file, the key and the cure."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from policyhub.domain.errors import BadInput
+
+T = TypeVar("T")
+LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+NAME = re.compile(r"[-A-Za-z0-9_]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An observation point and the interface on which its packets arrive, or the capture that is played back for it."""
+
+    name: str
+    interface: str = ""
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SensorConfig:
+    """url: scheme and host of the service. spool_bytes: most that waits on disk. Intervals in seconds.
+
+    heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
+    """
+
+    name: str
+    url: str
+    token_file: Path
+    points: tuple[Point, ...]
+    spool_dir: Path
+    spool_bytes: int = 1024 * 1024 * 1024
+    ca_file: Path | None = None
+    insecure: bool = False
+    batch_s: float = 1.0
+    bundle_s: float = 10.0
+    heartbeat_s: float = 10.0
+    snaplen: int = 256
+    ring_mb: int = 32
+
+    @property
+    def is_replay(self) -> bool:
+        return self.points[0].file is not None
+
+    def token(self) -> str:
+        """Read anew each time, so that a renewed token needs no restart. Raises BadInput."""
+        try:
+            text = self.token_file.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput.at(
+                str(self.token_file), None, f"cannot be read as a token ({error})", "See `policyhub token`"
+            ) from None
+        if not re.fullmatch(r"phb_[0-9a-f]+\.[-\w]+", text):
+            raise BadInput.at(str(self.token_file), 1, "is not a token", "Put the output of `policyhub token create` there")
+        return text
+
+
+def read_config(path: Path) -> SensorConfig:
+    """Raises BadInput. Relative paths are relative to the file's own folder."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput.at(str(path), None, f"cannot be read ({error})", "Name a sensor configuration") from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput.at(str(path), None, f"not TOML: {error}", "See docs/operations.md") from None
+    return _Reader(str(path), path.resolve().parent).config(raw)
+
+
+class _Reader:
+    def __init__(self, file: str, folder: Path) -> None:
+        self.file, self.folder = file, folder
+
+    def config(self, raw: Mapping[str, Any]) -> SensorConfig:
+        known = {
+            "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
+            "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb",
+        }  # fmt: skip
+        self._only(raw, known, "")
+        spool: dict[str, Any] = self._take(raw, "spool", dict)
+        self._only(spool, {"dir", "max_mb"}, "spool.")
+        insecure = bool(self._take(raw, "insecure", bool, False))
+        name = self._take(raw, "name", str)
+        if not NAME.fullmatch(name):
+            raise self._bad(f"name = {name!r}", "A name has 1 to 64 letters, digits, - or _")
+        return SensorConfig(
+            name=name,
+            url=self._url(self._take(raw, "url", str), insecure),
+            token_file=self._path(self._take(raw, "token_file", str)),
+            points=self._points(raw),
+            spool_dir=self._path(self._take(spool, "dir", str)),
+            spool_bytes=self._number(spool, "max_mb", 1024, 1, 1024 * 1024) * 1024 * 1024,
+            ca_file=self._path(raw["ca_file"]) if self._take(raw, "ca_file", str, "") else None,
+            insecure=insecure,
+            batch_s=self._number(raw, "batch_interval_ms", 1000, 50, 60_000) / 1000,
+            bundle_s=self._number(raw, "bundle_interval_ms", 10_000, 100, 3_600_000) / 1000,
+            heartbeat_s=self._number(raw, "heartbeat_ms", 10_000, 100, 60_000) / 1000,
+            snaplen=self._number(raw, "snaplen", 256, 64, 65_535),
+            ring_mb=self._number(raw, "ring_mb", 32, 1, 4096),
+        )
+
+    def _points(self, raw: Mapping[str, Any]) -> tuple[Point, ...]:
+        if ("points" in raw) == ("replay" in raw):
+            raise self._bad("needs either [[points]] or [[replay]]", 'Write e.g. [[points]] name = "in0" interface = "eth1"')
+        is_replay = "replay" in raw
+        rows: list[Any] = self._take(raw, "replay" if is_replay else "points", list)
+        points = [self._played(row) if is_replay else self._watched(row) for row in rows]
+        names = [point.name for point in points]
+        if not points or len(set(names)) < len(names) or not all(NAME.fullmatch(name) for name in names):
+            raise self._bad(f"points {names}", "Give one or more points, each with its own name (letters, digits, - or _)")
+        return tuple(points)
+
+    def _watched(self, row: Any) -> Point:
+        table = self._table(row, {"name", "interface"}, "points.")
+        interface = self._take(table, "interface", str)
+        if not 0 < len(interface) < 16 or "/" in interface:
+            raise self._bad(f"points.interface = {interface!r}", "Name an interface as `ip link` shows it")
+        return Point(self._take(table, "name", str), interface=interface)
+
+    def _played(self, row: Any) -> Point:
+        table = self._table(row, {"point", "file"}, "replay.")
+        return Point(self._take(table, "point", str), file=self._path(self._take(table, "file", str)))
+
+    def _table(self, row: Any, known: set[str], prefix: str) -> Mapping[str, Any]:
+        if not isinstance(row, dict):
+            raise self._bad(f"{prefix[:-1]} holds {row!r}", "Write tables: [[points]] or [[replay]]")
+        self._only(row, known, prefix)
+        return row
+
+    def _url(self, text: str, insecure: bool) -> str:
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+            raise self._bad(f"url = {text!r}", "Write e.g. https://policyhub.example:8443")
+        if parts.scheme == "http" and not insecure and not LOOPBACK.fullmatch(parts.hostname):
+            raise self._bad(f"url = {text!r} would send the token in clear", "Use https, or insecure = true where that is meant")
+        return text.rstrip("/")
+
+    def _path(self, text: str) -> Path:
+        return self.folder / text
+
+    def _number(self, raw: Mapping[str, Any], key: str, default: int, low: int, high: int) -> int:
+        value = self._take(raw, key, int, default)
+        if isinstance(value, bool) or not low <= value <= high:
+            raise self._bad(f"{key} = {value!r}", f"Write a whole number from {low} to {high}")
+        return value
+
+    def _take(self, raw: Mapping[str, Any], key: str, kind: Callable[..., T], default: T | None = None) -> T:
+        value = raw.get(key, default)
+        if value is None:
+            raise self._bad(f"{key} is missing", "See docs/operations.md, section Sensor")
+        if not isinstance(value, kind):  # type: ignore[arg-type]
+            raise self._bad(f"{key} = {value!r}", f"It must be of type {getattr(kind, '__name__', 'other')}")
+        return value  # type: ignore[no-any-return]
+
+    def _only(self, raw: Mapping[str, Any], known: set[str], prefix: str) -> None:
+        for key in raw:
+            if key not in known:
+                raise self._bad(f"{prefix}{key} is not a key", f"Keys here: {', '.join(sorted(known))}")
+
+    def _bad(self, what: str, cure: str) -> BadInput:
+        return BadInput.at(self.file, None, what, cure)

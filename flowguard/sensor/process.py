@@ -1,0 +1,107 @@
+"""The sensor: engine to disk to service. Capturing never waits for the network."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+from flowguard.sensor.client import Client
+from flowguard.sensor.config import SensorConfig
+from flowguard.sensor.engine import Engine
+from flowguard.sensor.sending import Backoff, BundleKeeper, Sender
+from flowguard.sensor.spool import Spool
+
+DRAIN_S = 3.0
+# A batch stays far below the service's limit, however much one poll brings.
+MAX_VERDICTS, MAX_OBSERVATIONS = 500, 4
+
+log = logging.getLogger(__name__)
+
+
+class Collector:
+    """Moves what the engine finished into the spool."""
+
+    def __init__(
+        self, engine: Engine, spool: Spool, news: Callable[[], bytes | None], config: SensorConfig, clock: Callable[[], float]
+    ) -> None:
+        """news: a bundle that the engine does not have yet. clock: monotonic seconds."""
+        self._engine, self._spool, self._news, self._config, self._clock = engine, spool, news, config, clock
+        self._spoke_at = -config.heartbeat_s
+        self._judging: bool | None = None
+        self._lost = 0
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            began = self._clock()
+            self.once(int(self._config.batch_s * 1000))
+            stop.wait(max(0.0, self._config.batch_s - (self._clock() - began)))
+        self.once(0)
+
+    def once(self, timeout_ms: int) -> None:
+        """One poll: a new bundle first, then one batch or several, or none while there is nothing to tell."""
+        bundle = self._news()
+        if bundle:
+            self._engine.set_bundle(bundle)
+        told: dict[str, Any] = json.loads(self._engine.poll(timeout_ms))
+        self._say_judging(told["judging"])
+        told["health"]["dropped"]["spool"] = self._lost
+        is_due = self._clock() - self._spoke_at >= self._config.heartbeat_s
+        if not (told["verdicts"] or told["observations"] or self._spool.has_gaps() or is_due or bundle):
+            return
+        for part in _parts(told):
+            if not self._spool.append(part):
+                if not self._lost:
+                    log.error("the spool is full: leaving batches out and recording the gap")
+                self._lost += 1
+        self._spoke_at = self._clock()
+
+    def _say_judging(self, judging: bool) -> None:
+        if judging != self._judging:
+            log.warning("judging" if judging else "no bundle yet: counting, but judging nothing")
+        self._judging = judging
+
+
+def _parts(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    verdicts, observations = told["verdicts"], told["observations"]
+    steps = max(1, -(-len(verdicts) // MAX_VERDICTS), -(-len(observations) // MAX_OBSERVATIONS))
+    for step in range(steps):
+        yield {
+            **told,
+            "verdicts": verdicts[step * MAX_VERDICTS : (step + 1) * MAX_VERDICTS],
+            "observations": observations[step * MAX_OBSERVATIONS : (step + 1) * MAX_OBSERVATIONS],
+        }
+
+
+def run(
+    config: SensorConfig, *, open_engine: Callable[[SensorConfig, bytes | None], Engine], check_bundle: Callable[[bytes], str],
+    stream: UUID, stop: threading.Event, chance: random.Random,
+) -> None:  # fmt: skip
+    """Until `stop` is set. Raises BadInput for a token or spool that cannot be used, and what the engine raises."""
+    config.token()
+    spool = Spool(config.spool_dir, sensor=config.name, stream=str(stream), max_bytes=config.spool_bytes)
+    engine = open_engine(config, None)
+    fetching, sending = Client(config, config.token), Client(config, config.token)
+    keeper = BundleKeeper(fetching, stop, config.bundle_s, check_bundle, config.spool_dir / "bundle.json")
+    sender = Sender(spool, sending, stop, Backoff(chance))
+    log.warning("sensor %s, stream %s, %s batches wait from before", config.name, stream, spool.waiting())
+    keeper.start()
+    threads = [threading.Thread(target=work.run, name=type(work).__name__, daemon=True) for work in (keeper, sender)]
+    for thread in threads:
+        thread.start()
+    try:
+        Collector(engine, spool, keeper.news, config, time.monotonic).run(stop)
+    finally:
+        stop.set()
+        engine.close()
+        for thread in threads:
+            thread.join(DRAIN_S)
+        end = time.monotonic() + DRAIN_S
+        if not threads[1].is_alive():
+            sender.drain(lambda: time.monotonic() > end)
+        spool.close()
