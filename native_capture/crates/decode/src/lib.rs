@@ -1,1 +1,35 @@
-//! decode: see docs/architecture.md
+//! Bytes to headers. Total: any input gives a [`Packet`], never a panic; what could not be read is named in `error`.
+//!
+//! No allocation, no clock, no unsafe. Add a link layer in `link.rs`, a network layer in `ip.rs`, a transport in
+//! `transport.rs`.
+
+mod error;
+mod ip;
+mod link;
+mod packet;
+mod transport;
+
+pub use error::{DecodeError, Layer, Reason};
+pub use packet::{proto, tcp_flag, Packet, NO_VLAN};
+
+/// Decode one frame.
+///
+/// `link` is the number in the capture file (LINKTYPE_*), `frame_len` the length on the wire without FCS, which may be
+/// more than `bytes` holds; `ts_ns` is copied.
+pub fn decode(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8]) -> Packet {
+    let mut packet = Packet { ts_ns, frame_len, ..Packet::default() };
+    if let Err(error) = link::parse(link, bytes, &mut packet) {
+        packet.error = Some(error);
+    }
+    packet
+}
+
+/// Big-endian 16 bit number at `at`.
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map(u16::from_be_bytes)
+}
+
+/// Big-endian 32 bit number at `at`.
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes)
+}

@@ -1,1 +1,26 @@
-//! source: see docs/architecture.md
+//! Where packets come from: pcap and pcapng files, and the AF_PACKET ring of a live interface.
+//!
+//! All unsafe code of the workspace is in `ring.rs`, each block with its SAFETY note.
+
+mod buffer;
+mod error;
+mod file;
+mod pcap;
+mod pcapng;
+mod ring;
+
+pub use error::{Code, SourceError};
+pub use file::CaptureFile;
+pub use ring::{wait_readable, Ring, RingStats};
+
+/// One captured frame.
+///
+/// `ts_ns`: nanoseconds since 1970. `link`: LINKTYPE_* number. `frame_len`: bytes on the wire without FCS, at least
+/// `bytes.len()`.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    pub ts_ns: u64,
+    pub link: u32,
+    pub frame_len: u32,
+    pub bytes: &'a [u8],
+}

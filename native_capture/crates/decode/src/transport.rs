@@ -1,0 +1,65 @@
+//! TCP (RFC 9293), UDP (RFC 768), ICMP (RFC 792, 4443), and the ports of the protocols that put them first.
+
+use crate::error::{DecodeError, Layer, Reason};
+use crate::packet::{proto, Packet};
+use crate::{be16, be32};
+
+/// `bytes` end where the IP packet ends; `length` is the number of transport bytes on the wire.
+pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    match packet.proto {
+        proto::TCP => tcp(bytes, at, length, packet),
+        proto::UDP | proto::UDPLITE => {
+            ports(bytes, at, Layer::Udp, packet)?;
+            packet.checksum = be16(bytes, at + 6).ok_or(DecodeError::new(Layer::Udp, Reason::Short, at))?;
+            packet.payload_len = length.saturating_sub(8) as u32;
+            Ok(())
+        }
+        proto::SCTP | proto::DCCP => {
+            ports(bytes, at, Layer::Ports, packet)?;
+            packet.payload_len = length.saturating_sub(12) as u32;
+            Ok(())
+        }
+        proto::ICMP | proto::ICMPV6 => icmp(bytes, at, length, packet),
+        _ => {
+            packet.payload_len = length as u32;
+            Ok(())
+        }
+    }
+}
+
+fn ports(bytes: &[u8], at: usize, layer: Layer, packet: &mut Packet) -> Result<(), DecodeError> {
+    let both = be32(bytes, at).ok_or(DecodeError::new(layer, Reason::Short, at))?;
+    packet.sport = (both >> 16) as u16;
+    packet.dport = both as u16;
+    packet.has_transport = true;
+    Ok(())
+}
+
+fn tcp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    let fail = |reason| DecodeError::new(Layer::Tcp, reason, at);
+    ports(bytes, at, Layer::Tcp, packet)?;
+    let h: &[u8; 20] = bytes.get(at..at + 20).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;
+    packet.seq = u32::from_be_bytes([h[4], h[5], h[6], h[7]]);
+    packet.ack = u32::from_be_bytes([h[8], h[9], h[10], h[11]]);
+    packet.tcp_flags = h[13];
+    packet.window = u16::from_be_bytes([h[14], h[15]]);
+    packet.checksum = u16::from_be_bytes([h[16], h[17]]);
+    let header = usize::from(h[12] >> 4) * 4;
+    if header < 20 || header > length {
+        return Err(fail(Reason::HeaderLength));
+    }
+    packet.payload_len = (length - header) as u32;
+    Ok(())
+}
+
+fn icmp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    let fail = || DecodeError::new(Layer::Icmp, Reason::Short, at);
+    packet.icmp_type = *bytes.get(at).ok_or_else(fail)?;
+    packet.has_transport = true;
+    packet.checksum = be16(bytes, at + 2).ok_or_else(fail)?;
+    packet.payload_len = length.saturating_sub(8) as u32;
+    if packet.is_echo() {
+        packet.seq = be32(bytes, at + 4).ok_or_else(fail)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! A capture file, whatever its format: told by its first bytes, never by its name.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::buffer::Buffer;
+use crate::error::{Code, SourceError};
+use crate::{pcap, pcapng, Frame};
+
+/// Largest captured packet that is believed (BIG TCP frames reach 512 KiB).
+pub(crate) const MAX_CAPTURED: u32 = 16 << 20;
+
+/// Reads frames in file order. After an error nothing more comes; what was read before it is good.
+pub struct CaptureFile {
+    reader: Reader,
+    format: Format,
+    done: bool,
+}
+
+enum Format {
+    Pcap(pcap::Header),
+    Pcapng(pcapng::Section),
+}
+
+/// The bytes and the name they are reported under.
+pub(crate) struct Reader {
+    pub buffer: Buffer,
+    pub name: String,
+}
+
+impl Reader {
+    pub fn error(&self, code: Code, offset: u64, what: impl Into<String>, cure: &'static str) -> SourceError {
+        SourceError::new(code, &self.name, Some(offset), what, cure)
+    }
+
+    pub fn truncated(&self, offset: u64, have: usize, need: u64) -> SourceError {
+        let what = format!("the file ends after {have} of {need} bytes of this record");
+        self.error(Code::Truncated, offset, what, "Copy the capture again; everything before this byte was read")
+    }
+
+    pub fn corrupt(&self, offset: u64, what: impl Into<String>) -> SourceError {
+        self.error(Code::Corrupt, offset, what, "Copy the capture again; everything before this byte was read")
+    }
+
+    pub fn io(&self, error: &io::Error) -> SourceError {
+        unreadable(&self.name, error)
+    }
+
+    /// `peek` with the error told.
+    pub fn peek(&mut self, n: usize) -> Result<&[u8], SourceError> {
+        match self.buffer.peek(n) {
+            Ok(bytes) => Ok(bytes),
+            Err(error) => Err(unreadable(&self.name, &error)),
+        }
+    }
+}
+
+fn unreadable(name: &str, error: &io::Error) -> SourceError {
+    let what = match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => format!("cannot be read ({error})"),
+    };
+    SourceError::new(Code::Unreadable, name, None, what, "Name a readable pcap or pcapng file")
+}
+
+impl CaptureFile {
+    /// Open and read the file header. `name` of errors is the path as given.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+        let mut reader = Reader { buffer: Buffer::new(file), name };
+        let format = recognise(&mut reader)?;
+        Ok(Self { reader, format, done: false })
+    }
+
+    /// The next frame, or None at the end.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SourceError> {
+        if self.done {
+            return Ok(None);
+        }
+        // `done` is set first and cleared on success: the borrow of a returned frame lasts as long as self.
+        self.done = true;
+        let header = match &mut self.format {
+            Format::Pcap(header) => header.next_record(&mut self.reader)?,
+            Format::Pcapng(section) => section.next_record(&mut self.reader)?,
+        };
+        let Some(record) = header else { return Ok(None) };
+        self.done = false;
+        let bytes = self.reader.buffer.consumed(record.behind).get(..record.captured).unwrap_or(&[]);
+        Ok(Some(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes }))
+    }
+}
+
+/// A record whose bytes were just consumed: they start `behind` bytes back and are `captured` long.
+pub(crate) struct Record {
+    pub ts_ns: u64,
+    pub link: u32,
+    pub frame_len: u32,
+    pub captured: usize,
+    pub behind: usize,
+}
+
+fn recognise(reader: &mut Reader) -> Result<Format, SourceError> {
+    let head = reader.peek(28)?.to_vec();
+    let refuse = |what: String, cure| Err(SourceError::new(Code::NotACapture, &reader.name, Some(0), what, cure));
+    const CURE: &str = "Give a pcap or pcapng file";
+    let Some(magic) = head.first_chunk::<4>() else {
+        return refuse(
+            if head.is_empty() { "the file is empty".into() } else { "too short for a capture".into() },
+            CURE,
+        );
+    };
+    if magic[..2] == [0x1f, 0x8b] {
+        return refuse("the file is compressed by gzip".into(), "Decompress it first: gunzip FILE");
+    }
+    if *magic == [0x28, 0xb5, 0x2f, 0xfd] {
+        return refuse("the file is compressed by zstd".into(), "Decompress it first: unzstd FILE");
+    }
+    if *magic == pcapng::SECTION_MAGIC {
+        return Ok(Format::Pcapng(pcapng::Section::default()));
+    }
+    match pcap::Header::parse(&head) {
+        Some(Ok(header)) => {
+            reader.buffer.consume(pcap::Header::LEN);
+            Ok(Format::Pcap(header))
+        }
+        Some(Err(what)) => refuse(what, CURE),
+        None => refuse(
+            format!(
+                "starts with {:02x}{:02x}{:02x}{:02x}, no magic number of a capture",
+                magic[0], magic[1], magic[2], magic[3]
+            ),
+            CURE,
+        ),
+    }
+}

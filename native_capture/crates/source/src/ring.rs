@@ -1,0 +1,312 @@
+//! A live interface: AF_PACKET with a memory-mapped TPACKET_V3 ring (Linux Documentation/networking/packet_mmap.rst).
+//!
+//! The only unsafe code of the workspace. The kernel writes blocks, we read those whose status says USER and hand them
+//! back by writing KERNEL; an acquire load and a release store order the two.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::{Code, SourceError};
+use crate::Frame;
+
+/// A block that is not full is handed over after this long.
+const RETIRE_MS: u32 = 10;
+const FRAME_SIZE: u32 = 2_048;
+/// Where the sockaddr_ll stands behind the packet header.
+const SLL_OFFSET: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
+const LINK_ETHERNET: u32 = 1;
+const LINK_RAW: u32 = 101;
+
+/// Since the ring was opened. `dropped`: packets the kernel had no room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingStats {
+    pub received: u64,
+    pub dropped: u64,
+}
+
+/// One interface. Reads both directions, each packet once; the interface is promiscuous while the ring lives.
+pub struct Ring {
+    socket: OwnedFd,
+    map: *mut u8,
+    block_size: usize,
+    blocks: usize,
+    next: usize,
+    interface: String,
+    stats: RingStats,
+    tagged: Vec<u8>,
+}
+
+// SAFETY: the mapping belongs to this value alone and is only reached through `&mut self`.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Needs CAP_NET_RAW. `snaplen`: bytes kept of each frame; `ring_mb`: MiB of kernel memory for the ring.
+    pub fn open(interface: &str, snaplen: u32, ring_mb: u32) -> Result<Self, SourceError> {
+        let index = interface_index(interface)?;
+        let socket = new_socket().map_err(|error| refused(interface, &error))?;
+        let ring_bytes = ring_mb.clamp(1, 4_096) as usize * (1 << 20);
+        let block_size = if ring_bytes >= 8 << 20 { 1 << 20 } else { ring_bytes / 8 };
+        let blocks = ring_bytes / block_size;
+        let map = set_up(&socket, index, snaplen, block_size, blocks).map_err(|error| refused(interface, &error))?;
+        let ring = Self {
+            socket,
+            map,
+            block_size,
+            blocks,
+            next: 0,
+            interface: interface.to_owned(),
+            stats: RingStats::default(),
+            tagged: Vec::with_capacity(snaplen as usize + 4),
+        };
+        // Bound last: the ring must stand before the first packet comes.
+        bind(&ring.socket, index).map_err(|error| refused(interface, &error))?;
+        Ok(ring)
+    }
+
+    /// Hand every waiting frame to `sink`; returns how many. At most once around the ring, so that it always ends.
+    pub fn drain(&mut self, mut sink: impl FnMut(&Frame<'_>)) -> usize {
+        let mut count = 0;
+        for _ in 0..self.blocks {
+            // SAFETY: `next < blocks`, so the block lies inside the mapping made by `set_up`.
+            let block = unsafe { self.map.add(self.next * self.block_size) };
+            // SAFETY: block_status is an aligned u32 at this place of every block; the kernel writes it atomically.
+            let status = unsafe {
+                &*ptr::addr_of!((*block.cast::<libc::tpacket_block_desc>()).hdr.bh1.block_status).cast::<AtomicU32>()
+            };
+            if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+                break;
+            }
+            count += self.walk(block, &mut sink);
+            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % self.blocks;
+        }
+        count
+    }
+
+    fn walk(&mut self, block: *const u8, sink: &mut impl FnMut(&Frame<'_>)) -> usize {
+        // SAFETY: the status says USER, so the kernel does not write this block until it is handed back; the mapping
+        // outlives the slice, which ends before `drain` hands the block back.
+        let bytes = unsafe { std::slice::from_raw_parts(block, self.block_size) };
+        // SAFETY: every block begins with its descriptor, and blocks are page aligned.
+        let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
+        let mut at = header.offset_to_first_pkt as usize;
+        let mut count = 0;
+        for _ in 0..header.num_pkts {
+            let end = at + SLL_OFFSET + size_of::<libc::sockaddr_ll>();
+            let Some(head) = bytes.get(at..end) else { break };
+            // SAFETY: `head` is long enough for both structures; read_unaligned asks for no alignment.
+            let (packet, sll) = unsafe {
+                (
+                    ptr::read_unaligned(head.as_ptr().cast::<libc::tpacket3_hdr>()),
+                    ptr::read_unaligned(head.as_ptr().add(SLL_OFFSET).cast::<libc::sockaddr_ll>()),
+                )
+            };
+            let from = at + usize::from(packet.tp_mac);
+            if let Some(data) = bytes.get(from..from + packet.tp_snaplen as usize) {
+                count += usize::from(self.offer(&packet, &sll, data, sink));
+            }
+            if packet.tp_next_offset == 0 {
+                break;
+            }
+            at += packet.tp_next_offset as usize;
+        }
+        self.stats.received += count as u64;
+        count
+    }
+
+    /// Give one frame to `sink`, its VLAN tag put back; false for the second copy that loopback shows.
+    fn offer(
+        &mut self,
+        packet: &libc::tpacket3_hdr,
+        sll: &libc::sockaddr_ll,
+        data: &[u8],
+        sink: &mut impl FnMut(&Frame<'_>),
+    ) -> bool {
+        let loopback = sll.sll_hatype == libc::ARPHRD_LOOPBACK;
+        if loopback && sll.sll_pkttype == libc::PACKET_OUTGOING {
+            return false;
+        }
+        let link = if loopback || sll.sll_hatype == libc::ARPHRD_ETHER { LINK_ETHERNET } else { LINK_RAW };
+        let ts_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        let mut frame = Frame { ts_ns, link, frame_len: packet.tp_len, bytes: data };
+        if packet.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && link == LINK_ETHERNET && data.len() >= 12 {
+            let tpid = match packet.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {
+                0 => 0x8100,
+                _ => packet.hv1.tp_vlan_tpid,
+            };
+            self.tagged.clear();
+            self.tagged.extend_from_slice(&data[..12]);
+            self.tagged.extend_from_slice(&tpid.to_be_bytes());
+            self.tagged.extend_from_slice(&(packet.hv1.tp_vlan_tci as u16).to_be_bytes());
+            self.tagged.extend_from_slice(&data[12..]);
+            frame.frame_len += 4;
+            frame.bytes = &self.tagged;
+        }
+        sink(&frame);
+        true
+    }
+
+    /// Counters since the ring was opened; asks the kernel.
+    pub fn stats(&mut self) -> RingStats {
+        // SAFETY: plain numbers, all zero is a value of the type.
+        let mut found: libc::tpacket_stats_v3 = unsafe { zeroed() };
+        let mut size = size_of::<libc::tpacket_stats_v3>() as libc::socklen_t;
+        // SAFETY: `found` and `size` are valid for writing and `size` says how much. The kernel resets its counters.
+        let code = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                ptr::addr_of_mut!(found).cast(),
+                &mut size,
+            )
+        };
+        if code == 0 {
+            self.stats.dropped += u64::from(found.tp_drops);
+        }
+        self.stats
+    }
+
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// The interface is still there (it may be down).
+    pub fn is_attached(&self) -> bool {
+        interface_index(&self.interface).is_ok()
+    }
+
+    /// Take the pending error (a link that went down) so that polling works again; the kernel re-attaches the socket
+    /// by itself when the link comes back.
+    fn clear_error(&self) {
+        let mut error: libc::c_int = 0;
+        let mut size = size_of::<libc::c_int>() as libc::socklen_t;
+        // SAFETY: `error` and `size` are valid for writing and `size` says how much.
+        unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                ptr::addr_of_mut!(error).cast(),
+                &mut size,
+            );
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `set_up` made; nothing borrows from it, since frames live only inside `drain`.
+        unsafe { libc::munmap(self.map.cast(), self.block_size * self.blocks) };
+    }
+}
+
+/// Wait until one of the rings has a block, at most `timeout_ms`.
+pub fn wait_readable(rings: &[Ring], timeout_ms: i32) {
+    let mut polled: Vec<libc::pollfd> = rings
+        .iter()
+        .map(|ring| libc::pollfd { fd: ring.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
+    // SAFETY: `polled` is a valid array of that many pollfd.
+    let ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout_ms) };
+    if ready > 0 {
+        for (ring, state) in rings.iter().zip(&polled) {
+            if state.revents & libc::POLLERR != 0 {
+                ring.clear_error();
+            }
+        }
+    }
+}
+
+fn refused(interface: &str, error: &io::Error) -> SourceError {
+    let cure = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "Run as root or give the program CAP_NET_RAW",
+        Some(libc::ENOMEM | libc::ENOBUFS) => "Ask for a smaller ring (ring_mb)",
+        Some(libc::ENETDOWN) => "Bring the interface up: ip link set INTERFACE up",
+        _ => "Check the interface with: ip link show",
+    };
+    SourceError::new(Code::Interface, interface, None, format!("cannot capture ({error})"), cure)
+}
+
+fn interface_index(interface: &str) -> Result<libc::c_int, SourceError> {
+    let name = CString::new(interface).unwrap_or_default();
+    // SAFETY: `name` ends with a zero byte.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(SourceError::new(
+            Code::Interface,
+            interface,
+            None,
+            "no such interface",
+            "List the interfaces with: ip link show",
+        )),
+        index => Ok(index as libc::c_int),
+    }
+}
+
+/// Protocol 0: nothing is received before `bind` names one.
+fn new_socket() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn set_up(socket: &OwnedFd, index: libc::c_int, snaplen: u32, block: usize, blocks: usize) -> io::Result<*mut u8> {
+    let keep = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen.max(64) }; // return the first k bytes
+    let program = libc::sock_fprog { len: 1, filter: ptr::addr_of!(keep).cast_mut() };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as libc::c_int))?;
+    let request = libc::tpacket_req3 {
+        tp_block_size: block as u32,
+        tp_block_nr: blocks as u32,
+        tp_frame_size: FRAME_SIZE,
+        tp_frame_nr: (block as u32 / FRAME_SIZE) * blocks as u32,
+        tp_retire_blk_tov: RETIRE_MS,
+        tp_sizeof_priv: 0,
+        tp_feature_req_word: 0,
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+    // SAFETY: plain numbers, all zero is a value of the type.
+    let mut member: libc::packet_mreq = unsafe { zeroed() };
+    member.mr_ifindex = index;
+    member.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
+    let (length, rights) = (block * blocks, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: a new mapping of a ring of exactly this size; the kernel chooses the address.
+    let map = unsafe { libc::mmap(ptr::null_mut(), length, rights, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
+    if map == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(map.cast())
+}
+
+fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
+    // SAFETY: plain numbers, all zero is a value of the type.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index;
+    let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: `address` is a sockaddr_ll of that size.
+    match unsafe { libc::bind(socket.as_raw_fd(), ptr::addr_of!(address).cast(), size) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn set_option<T>(socket: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
+    let size = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` is valid for reading `size` bytes during the call.
+    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, ptr::from_ref(value).cast(), size) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
