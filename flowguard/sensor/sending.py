@@ -87,7 +87,7 @@ class BundleKeeper:
     """Asks for the bundle at the start and then every `every_s`; the collector picks up a new one between two polls."""
 
     def __init__(self, client: Client, stop: threading.Event, every_s: float, check: Callable[[bytes], str], kept: Path) -> None:
-        """check: validates a bundle and returns its version, or raises. kept: file with the last one, for a start without service."""
+        """check: validates a bundle and returns its version, or raises. kept: file of the last one, for a start alone."""
         self._client, self._stop, self._every_s, self._check, self._kept = client, stop, every_s, check, kept
         self._etag, self._new, self._lock = "", b"", threading.Lock()
         self._trouble = ""
