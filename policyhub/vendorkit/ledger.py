@@ -13,6 +13,7 @@ from policyhub.vendorkit.blocks import Block, Line
 SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "dscp", "police", "queue", "trust", "pfc")
 # a word counts unless letters stand on both sides of it: "dnat" and "natpool" count, "destination" does not
 SENSITIVE = re.compile("|".join(f"(?<![a-z]){w}|{w}(?![a-z])" for w in SENSITIVE_WORDS), re.IGNORECASE)
+NOT_UNDERSTOOD = "not understood"
 MAX_TEXT = 400  # of an Unparsed line; binary rubbish may hold megabytes without a line break
 
 
@@ -82,8 +83,10 @@ class LineLedger:
     def is_booked(self, number: int) -> bool:
         return number in self._understood or number in self._ignored or number in self._unparsed
 
-    def settle(self, blocks: Iterable[Block], ignored: IgnoreList, reason: str = "not understood") -> None:
-        """Book every line of the blocks that nobody has booked: on the ignore list, or unparsed."""
+    def settle(
+        self, blocks: Iterable[Block], ignored: IgnoreList, reason: Callable[[str], str] = lambda _: NOT_UNDERSTOOD
+    ) -> None:
+        """Book every line of the blocks that nobody has booked: on the ignore list, or unparsed for `reason(text)`."""
         stack = [(block, False) for block in blocks]
         while stack:
             block, inside = stack.pop()
@@ -91,7 +94,7 @@ class LineLedger:
                 if ignored.takes(block.text) or (inside and not is_sensitive(block.text)):
                     self._ignored.add(block.number)
                 else:
-                    self.unparsed(block.line, reason)
+                    self.unparsed(block.line, reason(block.text))
             below = inside or (block.number not in self._understood and ignored.opens(block.text))
             stack.extend((child, below) for child in block.children)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import ANY, ANY6, AddressSet
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
-from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, Service
+from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, number_in, range_set
 from policyhub.vendorkit.operands import Services, as_source, bound, narrow
@@ -169,16 +169,31 @@ def _entry(reading: Reading, block: Block) -> Entry | None:
 
 
 def hit_key(name: str, body: list[str]) -> str:
-    """Name and entry without line number, log options and state, so that configuration and show output agree."""
-    kept: list[str] = []
+    """Name and entry without line number, log options and state, ports as numbers: configuration and show output then agree."""
     words = Words(body)
     words.accept("extended")
+    protocol = {"tcp": TCP, "udp": UDP}.get(words.peek(1).lower())
+    kept: list[str] = []
     while words:
         if words.accept("log"):
-            read_log(words)
+            _skip_log(words)
+        elif words.peek().lower() in PORT_WORDS:
+            operator = words.next()
+            kept.append(operator)
+            for _ in range(2 if operator.lower() == "range" else 1):
+                word = words.peek()
+                kept.append(str(NAMES.port(word, protocol)) if NAMES.knows_port(word, protocol) else word)
+                words.at += 1
         elif not words.accept("inactive"):
             kept.append(words.next())
-    return " ".join([name, *kept])
+    return " ".join([name, *kept]).rstrip()
+
+
+def _skip_log(words: Words) -> None:
+    try:
+        read_log(words)
+    except NotUnderstood:  # the key is made for lines of a show output as well, whatever they hold
+        return
 
 
 def _rule(reading: Reading, name: str, number: int, entry: Entry, comment: str) -> tuple[Rule, str]:

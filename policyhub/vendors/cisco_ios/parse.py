@@ -9,7 +9,7 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
-from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, score
 from policyhub.vendors.cisco_ios import access, interfaces, maps, objects, qos, zones
 from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
@@ -69,7 +69,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "zone-pair": zones.read_zone_pair,
 }
 REASONS = (
-    (re.compile(r"^ip nat "), "NAT is recognised, not modelled"),
+    (re.compile(r"^ip nat\b"), "NAT is recognised, not modelled"),
     (re.compile(r"^(no|clear|default) "), "a command, not configuration"),
     (
         re.compile(r"^(route-map|ip prefix-list|ipv6 prefix-list|ip as-path|ip community-list|router )"),
@@ -77,7 +77,12 @@ REASONS = (
     ),
     (re.compile(r"^aaa "), "authentication rules are not modelled"),
     (re.compile(r"^crypto "), "VPN policy is not modelled"),
-    (re.compile(r"^vlan access-"), "VLAN maps are not modelled"),
+    (re.compile(r"^vlan (access-|filter)"), "VLAN maps are not modelled"),
+    (re.compile(r"^ip (local )?policy "), "policy-based routing is not modelled"),
+    (re.compile(r"^priority-queue "), "priority queues of a port are not modelled"),
+    (re.compile(r"^(srr-queue|wrr-queue|rcv-queue|queue-set|tx-queue|hold-queue|max-reserved)"), "port queues are not modelled"),
+    (re.compile(r"^rate-limit "), "committed access rate of a port is not modelled"),
+    (re.compile(r"^(auto qos|macro|mls qos|qos )"), "this QoS line is not modelled"),
 )
 SELECTOR = re.compile(
     r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name"
@@ -98,7 +103,7 @@ def parse(text: str) -> DeviceConfig:
         _dispatch(reading, block)
     policies = [*access.policies(reading), *zones.policies(reading)]
     qos_policies = qos.qos_policies(reading)
-    reading.ledger.settle(blocks, IGNORED)
+    reading.ledger.settle(blocks, IGNORED, _reason)
     return DeviceConfig(
         platform=NAME,
         hostname=reading.hostname,
@@ -171,8 +176,14 @@ def _dispatch(reading: Reading, block: Block) -> None:
         reading.ledger.understood(block.number)
     except NotUnderstood as reason:
         if not IGNORED.takes(block.text):
-            known = next((text for sign, text in REASONS if sign.match(block.text)), str(reason))
-            reading.ledger.unparsed(block.line, known)
+            reading.ledger.unparsed(block.line, _reason(block.text, str(reason)))
+
+
+def _reason(text: str, otherwise: str = NOT_UNDERSTOOD) -> str:
+    """The handler's own reason, or what is known about lines of this kind."""
+    if otherwise != NOT_UNDERSTOOD:
+        return otherwise
+    return next((known for sign, known in REASONS if sign.match(text)), otherwise)
 
 
 def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:

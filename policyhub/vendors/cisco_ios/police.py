@@ -62,7 +62,9 @@ def _option(words: Words, policer: Policer) -> Policer:
         _burst(words, policer)
         return policer
     if is_decimal(word):  # positional: normal burst, then maximum burst
-        return policer if policer.burst_bytes is not None else replace(policer, burst_bytes=number_in(word, 0, 10**12, "a burst"))
+        words.at -= 1
+        burst = _burst(words, policer)
+        return policer if policer.burst_bytes is not None else replace(policer, burst_bytes=burst)
     if word == "account":
         words.rest()
         return policer

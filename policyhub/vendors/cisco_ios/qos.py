@@ -29,6 +29,7 @@ def read_class_map(reading: Reading, block: Block) -> None:
         words.accept("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
         words.accept("match-any", "match-all")
         reading.inspect_classes[words.next("a name")] = block
+        _note_lists(reading, block)
         return
     if kind not in QOS_TYPES:
         raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
