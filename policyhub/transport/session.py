@@ -18,6 +18,7 @@ from policyhub.transport.host_keys import PublicKey
 from policyhub.transport.login import Address, Login, connect
 
 WALL_LIMIT_S = 120.0
+HEARTBEAT_S = 5.0
 _IDLE_S = 0.4  # a prompt in the middle of the text counts once nothing followed it for this long (a log line came after it)
 _POLL_S = 0.01
 _QUESTION = re.compile(r"(?i)(?:\[(?:y|yes|confirm)[^\]\r\n]{0,20}\]|\(y(?:es)?/n(?:o)?\)|\bcontinue\s*\?)[^\r\n]{0,20}$")
@@ -48,15 +49,18 @@ class Manner(Protocol):
 class DeviceSession:
     """One login. Use as a context manager: it is closed on every way out.
 
-    sent: lines of `push` that left this program so far. Times come from `clock` (monotonic seconds) and `sleep`.
+    sent: lines of `push` that left this program so far. heartbeat: called every few seconds while an answer is awaited; may raise
+    to give up. Times come from `clock` (monotonic seconds) and `sleep`.
     """
 
     def __init__(self, connection: Any, address: Address, login: Login, manner: Manner, clock: Callable[[], float],
                  sleep: Callable[[float], None], wall_s: float) -> None:  # fmt: skip
         self.sent = 0
+        self.heartbeat: Callable[[], None] = lambda: None
         self._connection, self._address, self._login, self._manner = connection, address, login, manner
         self._clock, self._sleep = clock, sleep
         self._deadline = clock() + wall_s
+        self._beaten_at = clock()
         self._errors = re.compile(manner.error_regex, re.I | re.M)
         self._transcript: list[str] = []
         self._healthy = True
@@ -254,6 +258,9 @@ class DeviceSession:
     def _give_up_when_due(self, line: str, now: float, limit: float) -> None:
         if self._is_lost():
             raise ConnectionLost(f"{self._address}: connection closed after {line!r}", host=str(self._address), command=line)
+        if now - self._beaten_at > HEARTBEAT_S:
+            self._beaten_at = now
+            self.heartbeat()
         if now > limit:
             over = " (time limit of the whole push)" if limit >= self._deadline else ""
             raise TimedOut(f"{self._address}: no prompt after {line!r}{over}", host=str(self._address), command=line)

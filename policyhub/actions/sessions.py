@@ -1,0 +1,95 @@
+"""Opens device sessions with what the database knows: credential, pinned keys, platform; and writes down what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import transaction
+
+from policyhub.actions import audit, secrets
+from policyhub.domain.errors import DeviceClosed
+from policyhub.models import Credential, Device, HostKey
+from policyhub.transport import Address, DeviceSession, Login, PublicKey, host_keys
+from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown
+from policyhub.vendorkit.contract import PushProfile
+from policyhub.vendorkit.registry import REGISTRY
+
+
+def profile_of(device: Device) -> PushProfile:
+    """How to talk to it. Raises DeviceClosed where the platform is read from files only, UnknownPlatform."""
+    profile = REGISTRY.get(device.platform).push
+    if profile is None:
+        raise DeviceClosed(f"{device}: {device.platform} is read from files only. Use `policyhub device import-config`")
+    return profile
+
+
+@contextmanager
+def open_session(device: Device, purpose: Credential.Purpose, *, now: datetime) -> Iterator[DeviceSession]:
+    """A session that is closed on every way out. Raises DeviceClosed, UnknownPlatform, and the errors of transport.
+
+    A refused login or a changed key quarantines the device: nothing tries again until a person released it.
+    """
+    profile = profile_of(device)
+    login, trusted, address = login_for(device, purpose), trusted_keys(device), Address(device.host, device.port)
+    try:
+        session = DeviceSession.open(address, login, profile, trusted)
+    except HostKeyUnknown:
+        remember_offered_key(device, now=now)
+        raise
+    except HostKeyChanged as error:
+        remember_offered_key(device, now=now)
+        quarantine(device, "host key changed", str(error), now=now)
+        raise
+    except AuthenticationFailed as error:
+        quarantine(device, "login refused", str(error), now=now)
+        raise
+    with session:
+        yield session
+
+
+def login_for(device: Device, purpose: Credential.Purpose) -> Login:
+    """The lent credential. Raises DeviceClosed: disabled, quarantined, without address or credential."""
+    if not device.enabled:
+        raise DeviceClosed(f"{device} is disabled. Enable it first")
+    if device.quarantine_reason:
+        raise DeviceClosed(f"{device} is in quarantine ({device.quarantine_reason}). Find the cause, then release it")
+    if not device.host:
+        raise DeviceClosed(f"{device} has no address; its configuration comes from files")
+    credential = device.push_credential if purpose == Credential.Purpose.PUSH else device.collect_credential
+    credential = credential or (device.push_credential if purpose == Credential.Purpose.COLLECT else None)
+    if credential is None:
+        raise DeviceClosed(f"{device} has no credential to {purpose}. Give it one")
+    return Login(
+        credential.username,
+        secrets.unseal(credential.password_envelope),
+        secrets.unseal(credential.private_key_envelope),
+        secrets.unseal(credential.enable_envelope),
+    )
+
+
+def trusted_keys(device: Device) -> list[PublicKey]:
+    rows = device.host_keys.filter(state=HostKey.State.TRUSTED).order_by("pk")
+    return [PublicKey(row.algorithm, row.public_key) for row in rows]
+
+
+def remember_offered_key(device: Device, *, now: datetime) -> HostKey:
+    """Scan without login and keep the key as pending, unless it is known. Raises Unreachable."""
+    key = host_keys.fetch(device.host, device.port)
+    row, _ = HostKey.objects.get_or_create(
+        device=device,
+        fingerprint=key.fingerprint,
+        defaults={"algorithm": key.algorithm, "public_key": key.body, "first_seen_at": now},
+    )
+    return row
+
+
+def quarantine(device: Device, reason: str, detail: str, *, now: datetime) -> None:
+    """One failed login is enough; a second could lock the account."""
+    with transaction.atomic():
+        Device.objects.filter(pk=device.pk).update(quarantine_reason=reason)
+        audit.record(
+            "device.quarantined", actor="policyhub", at=now, device=device.pk, name=device.name, reason=reason, detail=detail
+        )
+    device.quarantine_reason = reason
