@@ -11,7 +11,7 @@ from flowguard.actions import ingest, receive, sensors
 from flowguard.models import VerdictBatch
 from policyhub import dispatch
 
-NOW = datetime(2026, 11, 30, 8, 0, tzinfo=UTC)
+NOW = datetime(2026, 6, 1, 8, 0, tzinfo=UTC)
 
 
 def later(**difference: float) -> datetime:
