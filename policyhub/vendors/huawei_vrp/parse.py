@@ -1,10 +1,164 @@
-"""Interim: keeps every line as unparsed until the grammar stands."""
+"""`display current-configuration` (and `display acl`) of Huawei VRP into the domain model."""
 
-from policyhub.domain.device_config import DeviceConfig, Unparsed
-from policyhub.vendorkit.blocks import read_lines
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
+from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.lexing import NotUnderstood, Words, score
+from policyhub.vendors.huawei_vrp import acl, interfaces, qos, queues
+from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
+from policyhub.vendors.huawei_vrp.statistics import output_lines
+
+NAME = "huawei_vrp"
+IGNORED = IgnoreList.of(PACKAGE)
+SIGNS = (
+    (r"^!Software Version V\d+R\d+", 0.9),
+    (r"^ *sysname \S+", 0.5),
+    (r"^ *acl (ipv6 )?(number|name) \S+", 0.5),
+    (r"^ *rule \d+ (permit|deny)\b", 0.2),
+    (r"^ *traffic (classifier|behavior) \S+", 0.4),
+    (r"^ *traffic-policy \S+ (inbound|outbound)", 0.4),
+    (r"^ *(undo )?traffic-filter ((vlan \d+ )?)(inbound|outbound) acl", 0.5),
+    (r"^ *(user-interface|info-center|stp edged-port|port link-type|eth-trunk \d)", 0.3),
+    (r"^(Basic|Advanced|Ethernet frame|L2) (IPv6 )?ACL6? \S+.*, (\d+|no) rules?", 0.7),
+    (r"^(Acl|ACL)'s step is \d+", 0.5),
+    (r"^ *qos (queue|pq|drr|wrr|lr|wfq|schedule-profile|group)\b", 0.3),
+    (r"^ *(dcb pfc|diffserv domain|drop-profile|trust upstream|port-queue \S+ (wfq|pq))", 0.4),
+    (r"^ *ip (ip-prefix|ipv6-prefix) \S+ index \d+", 0.5),
+    (r"^ *vlan batch \d", 0.4),
+    (r"^ *interface (Vlanif|XGigabitEthernet|Eth-Trunk|\d+GE|MEth|NULL0)", 0.3),
+    (r"^<[\w.-]+> ?display ", 0.5),
+    (r"^ *(Traffic policy (inbound|outbound)?:|Item +Packets +Bytes)", 0.4),
+    (r"^(\d+\s+)?(irf |security-zone name|security-policy ip|object-group ip address|qos policy \S+$|qos apply policy)", -0.6),
+    (r"^ *(firewall zone|security-policy$|nat-policy$|ip address-set )", -0.5),
+    (r"^ *(version 7\.\d|acl (basic|advanced) |line vty|interface (Ten-GigabitEthernet|Bridge-Aggregation|HundredGigE))", -0.6),
+)
+HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
+    "acl": acl.read_acl,
+    "interface": interfaces.read_interface,
+    "vlan": interfaces.read_vlan,
+    "traffic": qos.read_traffic,
+    "qos-profile": qos.read_profile,
+    "traffic-policy": interfaces.read_global,
+    "traffic-filter": interfaces.read_global,
+    "traffic-secure": interfaces.read_global,
+    "traffic-limit": interfaces.read_global,
+    "traffic-remark": interfaces.read_global,
+    "traffic-statistic": interfaces.read_global,
+    "traffic-redirect": interfaces.read_global,
+    "user-interface": interfaces.read_lines_view,
+    "time-range": interfaces.read_time_range,
+    "ipsec": interfaces.read_ipsec,
+    "firewall": interfaces.read_interzone,
+    **dict.fromkeys(
+        ("snmp-agent", "telnet", "ssh", "stelnet", "sftp", "ftp", "http", "https", "ntp-service", "tftp-server"),
+        interfaces.read_service,
+    ),
+}
+REASONS = {
+    "nat": interfaces.NAT_REASON,
+    "nat64": interfaces.NAT_REASON,
+    "undo": "a command, not configuration",
+    "dcb": interfaces.PFC_REASON,
+    "drop-profile": "thresholds of drop profiles are not modelled",
+    "route-policy": "route filters are not modelled",
+    "xpl": "route filters are not modelled",
+    "cpu-defend": "protection of the control plane is not modelled",
+}
+ROUTE_FILTERS = ("ip ip-prefix", "ip ipv6-prefix", "ip as-path-filter", "ip community-filter", "ip extcommunity-filter")
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def is_comment(text: str) -> bool:
+    return text.startswith("#")
 
 
 def parse(text: str) -> DeviceConfig:
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    unparsed = tuple(Unparsed(line.number, line.text[:400], "not understood") for line in lines if line.text)
-    return DeviceConfig("huawei_vrp", "", len(lines), unparsed=unparsed)
+    blocks = read_blocks(lines, is_comment)
+    reading = Reading()
+    acl.read_shown(reading, blocks)
+    reading.ledger.understood(*output_lines((line.number, line.text) for line in lines))
+    for block in blocks:
+        _dispatch(reading, block)
+    policies = acl.policies(reading)
+    qos_policies = [*qos.policies(reading), *queues.policies(reading)]
+    has_qos = bool(qos_policies or reading.interfaces or reading.domains)
+    maps = queues.maps(reading) if has_qos else ()
+    reading.ledger.settle(blocks, IGNORED)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=reading.hostname,
+        lines=len(lines),
+        policies=tuple(policies),
+        qos_policies=tuple(qos_policies),
+        dscp_maps=maps,
+        trusts=tuple(reading.trusts),
+        interfaces=tuple(reading.interfaces),
+        schedules=tuple(reading.schedules),
+        ignored=reading.ledger.ignored_lines,
+        unparsed=reading.ledger.unparsed_lines,
+    )
+
+
+def _dispatch(reading: Reading, block: Block) -> None:
+    words = block.words
+    word = words[0].lower()
+    if word == "sysname" and len(words) > 1:
+        reading.hostname = reading.hostname or words[1]
+        reading.ledger.understood(block.number)
+        return
+    if word in ("qos", "diffserv"):
+        _global_qos(reading, block)
+        return
+    handler = HANDLERS.get(word)
+    if reading.ledger.is_booked(block.number):
+        return
+    if handler is None:
+        _reason(reading, block, word)
+        return
+    try:
+        handler(reading, block)
+        reading.ledger.understood(block.number)
+    except NotUnderstood as reason:
+        if not IGNORED.takes(block.text):
+            reading.ledger.unparsed(block.line, str(reason))
+
+
+def _reason(reading: Reading, block: Block, word: str) -> None:
+    """A line that nobody models: say why, unless the ignore list takes it. Most reasons hold for the lines below, too."""
+    if block.text.lower().startswith(ROUTE_FILTERS):
+        reading.ledger.unparsed(block.line, "route filters are not modelled")
+    elif word in REASONS:
+        for below in block.walk():
+            if below is block or not IGNORED.takes(below.text):
+                reading.ledger.unparsed(below.line, REASONS[word])
+    for below in block.walk():
+        first = below.words[0].lower()
+        if first in ("nat", "nat64") and below is not block:
+            reading.ledger.unparsed(below.line, interfaces.NAT_REASON)
+
+
+def _global_qos(reading: Reading, block: Block) -> None:
+    """`qos schedule-profile P`, `qos car C cir ..`, `diffserv domain D`; other global QoS is recognised, not modelled."""
+    words = Words(block.words)
+    kind = words.next().lower()
+    what = words.next().lower() if words else ""
+    name = words.peek()
+    if kind == "diffserv" and what == "domain" and name:
+        reading.domains[name] = block
+    elif kind == "qos" and what in ("schedule-profile", "queue-profile", "schedule-template") and name and block.children:
+        reading.schedulers[name] = block
+    elif kind == "qos" and what == "car" and name and words.peek(1).lower() == "cir":
+        reading.cars[name] = block
+    else:
+        reading.ledger.unparsed(block.line, f"{kind} {what[:40]} is not modelled")
+        return
+    reading.ledger.understood(block.number)

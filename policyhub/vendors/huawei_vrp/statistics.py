@@ -78,6 +78,33 @@ def _add(counted: dict[str, int], word: str, value: int | None) -> None:
         counted[word] = counted.get(word, 0) + value
 
 
+OUTPUT = re.compile(
+    r"^(?:Interface|Bridge-domain|Rule number|Current status|Statistics|Traffic policy applied|Slot|Board|Classifier|Behavior|Operator"
+    r"|Firewall|Marking|remark|Info:|Item|Matched|Missed|\+--|Passed|Dropped|Filter|CAR|Green|Yellow|Red|Last \d+|Current CAR|\|"
+    r"|-{20,}|rule \d+ |if-match |\d+ bytes, )",
+    re.IGNORECASE,
+)
+
+
+def output_lines(lines: Iterable[tuple[int, str]]) -> list[int]:
+    """Numbers of the lines that belong to such outputs: from the heading to the first line that is none of theirs."""
+    taken: list[int] = []
+    waiting: list[int] = []
+    inside = False
+    for number, text in lines:
+        if NAMED.match(text):
+            inside = True
+            taken += [*waiting, number]
+        elif not text or not OUTPUT.match(text):
+            inside = inside and not text
+            waiting = []
+        elif inside:
+            taken.append(number)
+        else:
+            waiting = [*waiting[-2:], number]  # "Interface: .." stands before the policy's name
+    return taken
+
+
 def policy_totals(policy: str, outputs: Iterable[str]) -> tuple[int | None, int | None]:
     """Packets and bytes that one policy took over several outputs; None when no output has a number."""
     packets: list[int] = []

@@ -1,0 +1,112 @@
+"""What the handlers of one parse share: the books and what was collected so far."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from policyhub.domain.device_config import Interface
+from policyhub.domain.objects import Schedule
+from policyhub.domain.qos import QosAttachment, Trust
+from policyhub.domain.rules import Binding
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
+from policyhub.vendorkit.service_names import ServiceNames
+
+PACKAGE = "policyhub.vendors.huawei_vrp"
+NAMES = ServiceNames.of(PACKAGE)
+AclKey = tuple[int, str]  # family 4 or 6, name or number
+DIRECTIONS = {"inbound": "in", "outbound": "out"}
+
+
+@dataclass(slots=True)
+class Acl:
+    """One list. `kind`: basic, advanced, layer-2 or user. `number` "" when the device keeps it to itself."""
+
+    family: int
+    name: str
+    kind: str
+    number: str = ""
+    auto: bool = False
+    step: int = 5
+    lines: list[int] = field(default_factory=list)
+    entries: list[Block] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class QueueLine:
+    """A line about queues of a port, in file order."""
+
+    interface: str
+    block: Block
+
+
+@dataclass(slots=True)
+class Reading:
+    """State of one parse. `shown` holds lists of `display acl`, used where the configuration has none."""
+
+    ledger: LineLedger = field(default_factory=LineLedger)
+    hostname: str = ""
+    configured: dict[AclKey, Acl] = field(default_factory=dict)
+    shown: dict[AclKey, Acl] = field(default_factory=dict)
+    aliases: dict[AclKey, AclKey] = field(default_factory=dict)
+    bindings: dict[AclKey, list[tuple[Binding, str]]] = field(default_factory=dict)
+    selectors: dict[AclKey, str] = field(default_factory=dict)
+    interfaces: list[Interface] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
+    classifiers: dict[str, Block] = field(default_factory=dict)
+    behaviors: dict[str, Block] = field(default_factory=dict)
+    traffic_policies: dict[str, Block] = field(default_factory=dict)
+    profiles: dict[str, Block] = field(default_factory=dict)
+    cars: dict[str, Block] = field(default_factory=dict)
+    simple: list[tuple[str, Block]] = field(default_factory=list)
+    queue_lines: list[QueueLine] = field(default_factory=list)
+    schedulers: dict[str, Block] = field(default_factory=dict)
+    attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+    profile_attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+    trusts: list[Trust] = field(default_factory=list)
+    domains: dict[str, Block] = field(default_factory=dict)
+    domain_ports: dict[str, list[str]] = field(default_factory=dict)
+
+    def bind(self, key: AclKey, interface: str, direction: str, line: int, use: str) -> None:
+        """`use`: what the place does with packets that no rule matches: "permit" or "deny"."""
+        self.bindings.setdefault(key, []).append((Binding(interface, direction, (line,)), use))
+
+    def resolve(self, key: AclKey) -> AclKey:
+        """A list may be referred to by its number or its name."""
+        return self.aliases.get(key, key)
+
+
+def take_acl(words: Words) -> AclKey:
+    """`[ipv6] [number|name] X` after the word `acl` (which may stand before or after `ipv6`)."""
+    family = 4
+    for _ in range(3):
+        word = words.accept("acl", "ipv6", "acl6", "number", "name")
+        if word in ("ipv6", "acl6"):
+            family = 6
+        if not word:
+            break
+    return family, words.next("an ACL")
+
+
+def take_direction(words: Words) -> str:
+    word = words.next("inbound or outbound").lower()
+    if word not in DIRECTIONS:
+        raise NotUnderstood(f"{word[:40]!r} is not inbound or outbound")
+    return DIRECTIONS[word]
+
+
+PORT_NUMBER = re.compile(r"^\d[\d/.:]*$")
+
+
+def interface_name(words: Words) -> str:
+    """`GigabitEthernet0/0/1` or `GigabitEthernet 0/0/1`; what follows (`mode l2`) is dropped from the name."""
+    name = words.next("an interface")
+    if words and PORT_NUMBER.match(words.peek()) and not any(char in "0123456789" for char in name[-1:]):
+        name += words.next()
+    return name
+
+
+def is_number(word: str) -> bool:
+    return is_decimal(word) and len(word) <= 10
