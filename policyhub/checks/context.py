@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.hits import HitSample
+from policyhub.domain.identity import Identity
 from policyhub.domain.rules import Policy
 from policyhub.domain.rulespace import Coverage, coverage
 
@@ -34,6 +35,7 @@ class Context:
 
     members: firewalls of a cluster that share these rules; each needs its own counters. window_days: how long a rule must be
     without hits. now: for expiry; None = unknown. seen: packets per (policy, rule) that captured traffic proves.
+    identities: who is behind addresses, when given.
     """
 
     device: DeviceConfig
@@ -44,6 +46,7 @@ class Context:
     now: datetime | None = None
     breadth: Breadth = field(default_factory=Breadth)
     seen: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    identities: tuple[Identity, ...] = ()
     _memory: dict[object, Any] = field(default_factory=dict)
 
     def coverage(self, policy: Policy) -> tuple[Coverage, ...]:

@@ -20,6 +20,7 @@ from policyhub.domain.rules import Action, Policy, Rule
 
 Key = tuple[str, str]  # policy, hit key
 TICK = timedelta(microseconds=1)
+SILENT_LIST = "no rule of this list ever counted a match: hardware may forward without counting"
 ABSENT = "the rule is not in the counters of"
 
 
@@ -126,6 +127,8 @@ class History:
         existed = not gap.startswith(ABSENT)
         if since > opens and told is not None and told < since and existed and self._break_within(told, since) is None:
             since, proof = told, "counting-since"
+        if since <= opens and last.sample.counts == "matches" and not _counts_at_all(chain, key[0]):
+            return Proof(Use.UNKNOWN, SILENT_LIST, _facts(last, key))
         if since <= opens:
             return Proof(Use.UNUSED, evidence={**_facts(last, key), "since": since.isoformat(), "proof": proof})
         days = f"{(_when(last) - since).days} of {self.window.days} days"
@@ -221,6 +224,11 @@ def _breaks(readings: list[Reading]) -> list[Break]:
             breaks.append(Break(_when(before), end, f"the counters were reset between {_day(before)} and {_day(later)}"))
         known.update({key: (hits, later) for key, hits in later.hits.items() if hits is not None})
     return breaks
+
+
+def _counts_at_all(chain: list[Reading], policy: str) -> bool:
+    """Lists of routers and switches count in software; where hardware forwards, a whole list may stay at zero (IOS-XE)."""
+    return any(hits for reading in chain for (name, _), hits in reading.hits.items() if name == policy)
 
 
 def _why_short(gap: str, measured: bool, days: str) -> str:

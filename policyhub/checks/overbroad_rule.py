@@ -8,6 +8,8 @@ from math import log2
 from policyhub.checks.breadth import Width, has_every_service, only_icmp, opens, width_of
 from policyhub.checks.context import Breadth, Context
 from policyhub.checks.registry import check
+from policyhub.checks.wording import listed
+from policyhub.domain.addresses import AddressSet
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.rules import Policy, Rule
 
@@ -20,7 +22,8 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     is open to more destinations than a /16 holds (65,536); or when source addresses x destination addresses x services exceed
     2^52. For comparison: a /24 to any address on one port is 2^40, any address to a /16 on one port 2^48, a /16 to a /16 with
     every service 2^56. A /64 of IPv6 counts as one address.
-    Conditions narrow a rule by an unknown amount, so rules with conditions other than a schedule are not judged.
+    Conditions narrow a rule by an unknown amount, so rules with conditions other than a schedule are not judged. With an identity
+    list the finding names the core business that the rule reaches.
 
     Why it matters: what is open and not needed is what an intruder or a secret bulk transfer will use, and no counter shows it.
     Example: `permit tcp any any eq 3389`; `permit ip host 10.1.1.1 any`; `permit tcp any 10.2.0.0/16 range 1 65535`.
@@ -42,7 +45,16 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
                 "max_bits": context.breadth.max_bits,
                 "rule": rule.text,
             }
+            core = _core_reached(rule, context)
+            if core:
+                evidence["reaches_core"] = core
+                reason += f"; it reaches core business ({listed(core)})"
             yield overbroad_rule.finding(policy.name, rule.name, rule.lines, reason, evidence=evidence, severity=severity)
+
+
+def _core_reached(rule: Rule, context: Context) -> list[str]:
+    core = context.remember("core", lambda: [(i.name, AddressSet.of(i.prefix)) for i in context.identities if i.core])
+    return [name for name, addresses in core if rule.match.destination.overlaps(addresses)]
 
 
 def _reason(rule: Rule, width: Width, limits: Breadth) -> str:

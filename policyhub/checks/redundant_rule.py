@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
+from policyhub.checks.wording import listed
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.rules import Action, Policy, Rule
 from policyhub.domain.rulespace import Coverage, Fate
@@ -37,7 +38,7 @@ def redundant_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             policy.name,
             rule.name,
             rule.lines,
-            f"{where} rules already {rule.action.value} all of it ({', '.join(said)})",
+            f"{where} rules already {rule.action.value} all of it ({listed(said)})",
             by=names,
             evidence={"direction": direction, "by_default": answer.by_default, "logging_would_change": logs, "rule": rule.text},
         )

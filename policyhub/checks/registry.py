@@ -18,7 +18,7 @@ from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Policy
 
 SECTIONS = ("Why it matters", "Example", "Suggested change")
-NOT_CHECKS = ("registry", "context", "catalogue", "history", "breadth")
+NOT_CHECKS = ("registry", "context", "catalogue", "history", "breadth", "occasion", "seen_flows", "wording")
 Body = Callable[..., Iterator[Finding]]
 _SUBJECTS = {"Policy": Policy, "QosPolicy": QosPolicy, "DeviceConfig": DeviceConfig}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
+from policyhub.checks.wording import listed
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.rules import Action, Policy
 from policyhub.domain.rulespace import Fate
@@ -33,7 +34,7 @@ def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             policy.name,
             rule.name,
             rule.lines,
-            f"{rule.action.value} never acts: {together} take all its packets ({', '.join(names)})",
+            f"{rule.action.value} never acts: {together} take all its packets ({listed(names)})",
             by=names,
             severity=Severity.HIGH if rule.action is Action.DENY else Severity.MEDIUM,
             evidence={"cover": "single" if len(causes) == 1 else "union", "other_action": other, "rule": rule.text},

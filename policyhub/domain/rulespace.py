@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, cast
 
-from native_capture import rulespace as native
+import native_capture.rulespace as native
 from policyhub.domain.addresses import AddressSet, Interval, normalise
 from policyhub.domain.rules import Policy, Rule
 from policyhub.domain.services import ALL_PORTS, Service

@@ -1,0 +1,205 @@
+"""What `policyhub check` does between reading files and printing: platforms, counters to devices, checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from policyhub.checks.context import DEFAULT_WINDOW_DAYS, Context
+from policyhub.checks.occasion import Occasion, occasion_of, parse_moment
+from policyhub.checks.registry import Check, run_checks
+from policyhub.checks.seen_flows import SeenFlow, rules_seen
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.errors import BadInput
+from policyhub.domain.finding import Finding
+from policyhub.domain.hits import HitSample
+from policyhub.domain.identity import Identity
+from policyhub.management.inputs import Inputs, Skipped, TextFile, gather
+from policyhub.vendorkit.contract import Capability, Vendor
+from policyhub.vendorkit.registry import REGISTRY, VendorRegistry
+
+FAILOVER = re.compile(r"^failover\s*$", re.MULTILINE)
+UNIT = re.compile(r"/(?:pri|sec)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """now: for expiry. platform "": by content."""
+
+    checks: Sequence[Check]
+    now: datetime | None
+    platform: str = ""
+    window_days: int = DEFAULT_WINDOW_DAYS
+    flows: tuple[SeenFlow, ...] = ()
+    identities: tuple[Identity, ...] = ()
+
+
+@dataclass(slots=True)
+class Device:
+    """One configuration file; samples come from the file itself and from --hits."""
+
+    file: str
+    vendor: Vendor
+    config: DeviceConfig
+    text: str
+    samples: list[HitSample] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return self.config.hostname or self.file
+
+
+@dataclass(slots=True)
+class Report:
+    devices: list[Device]
+    skipped: list[Skipped]
+    window_days: int
+
+    @property
+    def findings(self) -> list[tuple[Device, Finding]]:
+        """All findings with their device, worst first."""
+        found = [(device, finding) for device in self.devices for finding in device.findings]
+        return sorted(found, key=lambda pair: -pair[1].severity.rank)
+
+
+def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: VendorRegistry = REGISTRY) -> Report:
+    """Parses, joins counters, runs the checks. Raises BadInput when nothing is left, UnknownPlatform for a wrong name."""
+    skipped = list(inputs.skipped)
+    devices: list[Device] = []
+    for file in inputs.files:
+        vendor = registry.get(options.platform) if options.platform else registry.detect(file.text)
+        if vendor is None:
+            skipped.append(Skipped(file.name, f"no known platform: its content looks like none of {', '.join(registry.names())}"))
+        else:
+            devices.append(Device(file.name, vendor, vendor.parse(file.text), file.text))
+    if not devices:
+        first = skipped[0] if skipped else Skipped("", "the folder holds no file")
+        raise BadInput.at(first.file or "input", None, first.reason, "Give --platform, or a device configuration")
+    devices = _own_counters(devices, skipped)
+    for given in hits:
+        _read_hits(given, devices, skipped, registry)
+    for device in devices:
+        device.findings = _check(device, options)
+    return Report(devices, skipped, options.window_days)
+
+
+def _check(device: Device, options: Options) -> tuple[Finding, ...]:
+    context = Context(
+        device.config,
+        hits=tuple(device.samples),
+        counts_hits=Capability.HIT_COUNTS in device.vendor.capabilities,
+        members=2 if device.vendor.name == "cisco_asa" and FAILOVER.search(device.text) else 1,
+        window_days=options.window_days,
+        now=options.now,
+        seen=rules_seen(device.config.policies, options.flows) if options.flows else {},
+        identities=options.identities,
+    )
+    return tuple(replace(finding, device=device.label) for finding in run_checks(context, options.checks))
+
+
+def _own_counters(devices: list[Device], skipped: list[Skipped]) -> list[Device]:
+    """Counters that stand in the given files. A file with nothing but counters belongs to the device that has their rules."""
+    kept: list[Device] = []
+    loose: list[tuple[Device, HitSample]] = []
+    for device in devices:
+        sample = _sample(device.vendor, device.text, None)
+        if sample is not None and _only_counters(device.config):
+            loose.append((device, sample))
+            continue
+        if sample is not None:
+            device.samples.append(sample)
+        kept.append(device)
+    for device, sample in loose:
+        owner, _ = _owner(sample, kept)
+        if owner is not None:
+            owner.samples.append(sample)
+        else:
+            device.samples.append(sample)
+            kept.append(device)
+    return kept
+
+
+def _only_counters(config: DeviceConfig) -> bool:
+    bound = any(policy.bindings for policy in config.policies)
+    return not (config.interfaces or config.qos_policies or config.groups or config.addresses or bound)
+
+
+def _read_hits(given: str, devices: list[Device], skipped: list[Skipped], registry: VendorRegistry) -> None:
+    path, moment = split_moment(given)
+    inputs = gather([path])
+    skipped += inputs.skipped
+    for file in inputs.files:
+        reason = _assign(file, moment, devices, registry)
+        if reason:
+            skipped.append(Skipped(file.name, reason))
+
+
+def _assign(file: TextFile, moment: datetime | None, devices: list[Device], registry: VendorRegistry) -> str:
+    """Gives the counters of a file to their device; the reason when that fails."""
+    names = sorted({device.vendor.name for device in devices})
+    for name in names:
+        sample = _sample(registry.get(name), file.text, moment)
+        if sample is not None:
+            owner, reason = _owner(sample, devices)
+            if owner is not None:
+                owner.samples.append(sample)
+            return reason
+    return f"no hit counters of {', '.join(names)} in it"
+
+
+def split_moment(given: str) -> tuple[str, datetime | None]:
+    """`PATH@2026-11-01T08:00` -> path and moment; a path that exists as written wins. Raises BadInput for a wrong moment."""
+    path, at, moment = given.rpartition("@")
+    if not at or Path(given).exists():
+        return given, None
+    try:
+        return path, parse_moment(moment)
+    except ValueError:
+        raise BadInput.at(given, None, f"{moment!r} is not a date and time", "Write e.g. hits.txt@2026-11-01T08:00") from None
+
+
+def _sample(vendor: Vendor, text: str, moment: datetime | None) -> HitSample | None:
+    """Counters with what the text says about the reading; the vendor's own knowledge wins."""
+    if Capability.HIT_COUNTS not in vendor.capabilities:
+        return None
+    occasion = occasion_of(text, moment)
+    sample = vendor.counters(text, occasion.read_at)
+    if sample is None:
+        return None
+    return replace(
+        sample,
+        read_at=sample.read_at or occasion.read_at,
+        counting_since=sample.counting_since or occasion.counting_since,
+        hostname=_member(sample.hostname, occasion),
+    )
+
+
+def _member(hostname: str, occasion: Occasion) -> str:
+    """The prompt names the unit of a cluster, too; it counts unless the text's own host name says otherwise."""
+    return occasion.member if occasion.member and hostname in ("", occasion.hostname) else hostname
+
+
+def _owner(sample: HitSample, devices: list[Device]) -> tuple[Device | None, str]:
+    """The device whose counters these are, by platform, then host name, then by the rules that they name."""
+    same = [device for device in devices if device.vendor.name == sample.platform]
+    host = UNIT.sub("", sample.hostname)
+    if host:
+        named = [device for device in same if device.config.hostname in (host, "")]
+        if not named:
+            return None, f"counters of {host!r}, and no given {sample.platform} configuration has this host name"
+        same = named
+    fitting = sorted(((_joined(sample, device), device) for device in same), key=lambda pair: -pair[0])
+    if not fitting or not fitting[0][0]:
+        return None, "its counters name no rule of the given configurations"
+    if len(fitting) > 1 and fitting[0][0] == fitting[1][0]:
+        return None, f"its counters fit {fitting[0][1].file} and {fitting[1][1].file}; it needs a prompt or host name"
+    return fitting[0][1], ""
+
+
+def _joined(sample: HitSample, device: Device) -> int:
+    keys = {(policy.name, rule.hit_key) for policy in device.config.policies for rule in policy.rules}
+    return sum((count.policy, count.key) in keys for count in sample.hits)

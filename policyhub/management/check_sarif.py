@@ -1,0 +1,87 @@
+"""The report of `policyhub check` as SARIF 2.1.0, for code scanning pages."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+
+from policyhub.checks.registry import Check, all_checks
+from policyhub.domain.finding import Finding, Severity
+from policyhub.management.check_audit import Device, Report
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {
+    Severity.CRITICAL: "error",
+    Severity.HIGH: "error",
+    Severity.MEDIUM: "warning",
+    Severity.LOW: "note",
+    Severity.INFO: "note",
+}
+RANKS = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW: "3.0", Severity.INFO: "0.0"}
+
+
+def as_sarif(report: Report) -> str:
+    """One run; a result per finding, at the file and line where the rule stands."""
+    checks = all_checks()
+    index = {check.code: number for number, check in enumerate(checks)}
+    said = [f"skipped {skipped.file}: {skipped.reason}" for skipped in report.skipped]
+    notes = [{"level": "warning", "message": {"text": text}} for text in said]
+    run = {
+        "tool": {"driver": {"name": "policyhub", "version": version("policyhub"), "rules": [_rule(check) for check in checks]}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(device, finding, index) for device, finding in report.findings],
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [
+                    {"level": "warning", "message": {"text": f"skipped {skipped.file}: {skipped.reason}"}}
+                    for skipped in report.skipped
+                ],
+            }
+        ],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rule(check: Check) -> dict[str, Any]:
+    return {
+        "id": check.code,
+        "name": check.name,
+        "shortDescription": {"text": check.title},
+        "fullDescription": {"text": check.why},
+        "help": {"text": check.fix},
+        "defaultConfiguration": {"level": LEVELS[check.severity]},
+        "properties": {"security-severity": RANKS[check.severity]},
+    }
+
+
+def _result(device: Device, finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": index[finding.code],
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{finding.rule or finding.policy}: {finding.message}"},
+        "locations": [_location(device, line) for line in finding.lines[:1] or (1,)],
+        "partialFingerprints": {"policyhub/v1": finding.fingerprint},
+        "properties": {
+            "severity": finding.severity.value,
+            "device": finding.device,
+            "policy": finding.policy,
+            "rule": finding.rule,
+            "by": list(finding.by),
+            "evidence": dict(finding.evidence),
+        },
+    }
+
+
+def _location(device: Device, line: int) -> dict[str, Any]:
+    place = {"artifactLocation": {"uri": _uri(device.file)}, "region": {"startLine": max(line, 1)}}
+    return {"physicalLocation": place}
+
+
+def _uri(file: str) -> str:
+    """Relative reference, or file: for an absolute path."""
+    quoted = quote(file.replace("\\", "/"))
+    return f"file://{quoted}" if quoted.startswith("/") else quoted

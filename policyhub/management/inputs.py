@@ -1,0 +1,193 @@
+"""Files, folders and archives from the command line, as texts. Nothing is written, nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, cast
+
+from policyhub.domain.errors import BadInput
+
+MAX_FILE = 256 * 2**20
+MAX_TOTAL = 1024 * 2**20
+SAMPLE = 65_536
+CONTROL = frozenset(range(32)) - {8, 9, 10, 12, 13, 27}  # a console log has backspaces and escapes
+MAX_CONTROL_SHARE = 0.02
+BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+class NotText(Exception):
+    """The bytes are no text; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """name: as given, `archive.zip/member` inside archives, with forward slashes."""
+
+    name: str
+    text: str
+    encoding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    file: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Inputs:
+    files: list[TextFile] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    total: int = 0
+
+
+def gather(paths: Iterable[str]) -> Inputs:
+    """Every text under the given paths, in order. Raises BadInput for a path that is missing, unreadable, empty or not text.
+
+    Inside folders and archives such a file is skipped with its reason instead.
+    """
+    inputs = Inputs()
+    for given in paths:
+        path = Path(given)
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            raise BadInput.at(given, None, _why(error), "Give an existing file, folder, zip or tar") from None
+        if stat.S_ISDIR(mode):
+            _folder(path, inputs)
+        elif stat.S_ISREG(mode):
+            _single(path, given, inputs)
+        else:
+            raise BadInput.at(given, None, "not a file or folder", "Give a file, folder, zip or tar")
+    return inputs
+
+
+def _single(path: Path, given: str, inputs: Inputs) -> None:
+    found = len(inputs.skipped)
+    files = len(inputs.files)
+    _file(path, given, inputs)
+    if len(inputs.files) == files:
+        reasons = inputs.skipped[found:]
+        del inputs.skipped[found:]
+        reason = reasons[0].reason if reasons else "the archive holds no file"
+        raise BadInput.at(reasons[0].file if reasons else given, None, reason, "Give device configurations as text")
+
+
+def _folder(root: Path, inputs: Inputs) -> None:
+    for folder, folders, names in os.walk(root, onerror=lambda error: _skip_folder(error, inputs)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(name for name in names if not name.startswith(".")):
+            path = Path(folder, name)
+            if path.is_file():
+                _file(path, path.as_posix(), inputs)
+            else:
+                inputs.skipped.append(Skipped(path.as_posix(), "not a regular file"))
+
+
+def _skip_folder(error: OSError, inputs: Inputs) -> None:
+    inputs.skipped.append(Skipped(str(error.filename), _why(error)))
+
+
+def _file(path: Path, name: str, inputs: Inputs) -> None:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(512)
+            stream.seek(0)
+            for member, body in _members(stream, head, name):
+                _take(inputs, member, body)
+    except OSError as error:
+        inputs.skipped.append(Skipped(name, _why(error)))
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError) as error:
+        inputs.skipped.append(Skipped(name, f"the archive is damaged or encrypted ({error})"))
+
+
+def _members(stream: IO[bytes], head: bytes, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
+        with zipfile.ZipFile(stream) as archive:
+            for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
+                if not entry.is_dir() and not _is_hidden(entry.filename):
+                    with archive.open(entry) as body:
+                        yield f"{name}/{entry.filename}", body
+    elif _is_tar(head) or head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
+        try:
+            with tarfile.open(fileobj=stream, mode="r:*") as archive:
+                for member in archive:
+                    part = archive.extractfile(member) if member.isfile() and not _is_hidden(member.name) else None
+                    if part is not None:
+                        yield f"{name}/{member.name}", part
+        except tarfile.ReadError:
+            if not head.startswith(b"\x1f\x8b"):
+                raise
+            stream.seek(0)
+            with gzip.open(stream) as unpacked:
+                yield name, cast(IO[bytes], unpacked)
+    else:
+        yield name, stream
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[257:262] == b"ustar"
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/") if part not in (".", ".."))
+
+
+def _take(inputs: Inputs, name: str, body: IO[bytes]) -> None:
+    data = body.read(min(MAX_FILE, MAX_TOTAL - inputs.total) + 1)
+    if len(data) > MAX_FILE or inputs.total + len(data) > MAX_TOTAL:
+        inputs.skipped.append(
+            Skipped(name, f"larger than {MAX_FILE >> 20} MiB, or all inputs together than {MAX_TOTAL >> 20} MiB")
+        )
+        return
+    inputs.total += len(data)
+    try:
+        text, encoding = decode(data)
+    except NotText as reason:
+        inputs.skipped.append(Skipped(name, str(reason)))
+        return
+    inputs.files.append(TextFile(name, text, encoding))
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Text and encoding: by byte order mark, else UTF-8, else GB 18030 (GBK), else Latin-1. Raises NotText."""
+    if not data.strip():
+        raise NotText("the file is empty")
+    for mark, encoding in BOMS:
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding), encoding
+            except UnicodeDecodeError as error:
+                raise NotText(f"byte {error.start + len(mark)}: not {encoding}, though its first bytes say so") from None
+    sample = data[:SAMPLE]
+    nul = sample.find(0)
+    if nul >= 0:
+        raise NotText(f"byte {nul}: binary data, not a configuration")
+    if sum(byte in CONTROL for byte in sample) > MAX_CONTROL_SHARE * len(sample):
+        raise NotText("binary data, not a configuration")
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return data.decode(encoding), encoding
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1"), "latin-1"
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def text_of(file: str) -> str:
+    """One text file that must be readable, for options such as --identities. Raises BadInput."""
+    inputs = gather([file])
+    if len(inputs.files) != 1:
+        raise BadInput.at(file, None, f"{len(inputs.files)} files in an archive or folder", "Give one file")
+    return inputs.files[0].text
