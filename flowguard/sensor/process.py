@@ -104,4 +104,6 @@ def run(
         end = time.monotonic() + DRAIN_S
         if not threads[1].is_alive():
             sender.drain(lambda: time.monotonic() > end)
+        for client in (fetching, sending):
+            client.close()
         spool.close()
