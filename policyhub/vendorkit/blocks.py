@@ -6,8 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-MOVE = r"(?:\x08+|\x1b\[\d+D)"  # how a pager goes back over its own words
-PAGER = re.compile(rf"[ \t]*<?-{{2,}} ?\(?more\)? ?(?:\([0-9/% ]+\))? ?-{{2,}}>?[ \t]*(?:{MOVE}(?: +{MOVE})?)?", re.IGNORECASE)
+MOVE = r"(?:\x08{1,90}|\x1b\[\d{1,3}D)"  # how a pager goes back over its own words
+# every repetition is bounded: a line of a million dashes must cost no more than a line of words
+PAGER = re.compile(
+    rf"[ \t]{{0,20}}<?-{{2,20}} ?\(?more\)? ?(?:\([0-9/% ]{{1,20}}\))? ?-{{2,20}}>?[ \t]{{0,20}}(?:{MOVE}(?: {{1,90}}{MOVE})?)?",
+    re.IGNORECASE,
+)
 TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x08+|\x00")
 
 

@@ -179,6 +179,24 @@ def rate_bps(text: str, unit: str = "", default_unit_bps: int = 1) -> int | None
     return round(float(found[1]) * scale)
 
 
+def percentage(words: Words) -> float:
+    """A whole number in 0..100. Raises NotUnderstood."""
+    return float(number_in(words.next("a percentage"), 0, 100, "a percentage"))
+
+
+def interface_address(words: Words, family: str) -> str:
+    """`A M`, `A/len`: address with length. "" for a word that is no address (dhcp, negotiated). Raises NotUnderstood."""
+    first = words.next("an address")
+    if "." not in first and ":" not in first:
+        return ""
+    try:
+        if family == "ipv6" or "/" in first:
+            return str(ipaddress.ip_interface(first))
+        return str(ipaddress.IPv4Interface(f"{first}/{words.next('a mask')}"))
+    except ValueError as error:
+        raise NotUnderstood(f"{first[:40]!r} is not an address with a mask") from error
+
+
 def device_time(words: Iterable[str]) -> str | None:
     """`HH:MM day Month year` in any order of the last three as ISO local time; None when it is not a time."""
     clock, day, month, year = "", 0, 0, 0

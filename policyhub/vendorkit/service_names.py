@@ -8,8 +8,9 @@ from importlib.resources import files
 
 from policyhub.domain.addresses import Interval
 from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, UDP, Service
-from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, port_interval
 
+PORT_WORDS = ("eq", "neq", "lt", "gt", "range")
 IcmpType = tuple[int, int | None]
 
 
@@ -31,7 +32,7 @@ class ServiceNames:
         return cls(data["protocols"], data["tcp"], data["udp"], icmp, icmp6)
 
     def knows_protocol(self, word: str) -> bool:
-        return word.lower() in self.protocols or (is_decimal(word) and int(word[:6]) <= MAX_PROTOCOL)
+        return word.lower() in self.protocols or (is_decimal(word) and len(word) <= 3 and int(word) <= MAX_PROTOCOL)
 
     def protocol(self, word: str) -> int | None:
         """Number, None for every protocol. Raises NotUnderstood."""
@@ -68,6 +69,32 @@ class ServiceNames:
         if is_decimal(word):
             return (int(word), None) if len(word) <= 3 and int(word) <= 255 else None
         return table.get(word.lower())
+
+    def read_icmp(self, words: Words, protocol: int) -> Service | None:
+        """`type [code]` when the next word is a type; nothing is consumed otherwise."""
+        found = self.icmp_type(words.peek(), protocol)
+        if found is None:
+            return None
+        words.next()
+        kind, code = found
+        if is_decimal(words.peek()):
+            code = number_in(words.next(), 0, 255, "an ICMP code")
+        return icmp_service(kind, code, protocol)
+
+    def read_ports(self, words: Words, protocol: int | None, several: bool = False) -> tuple[Interval, ...]:
+        """`eq P`, `neq P`, `lt P`, `gt P`, `range P P`; `several`: more ports may follow eq and neq. Raises NotUnderstood."""
+        operator = words.next("a port operator").lower()
+        if operator not in PORT_WORDS:
+            raise NotUnderstood(f"{operator[:40]!r} is not eq, neq, lt, gt or range")
+        ports = [self.port(words.next("a port"), protocol)]
+        if operator == "range":
+            ports.append(self.port(words.next("a port"), protocol))
+        while several and operator in ("eq", "neq") and self.knows_port(words.peek(), protocol):
+            ports.append(self.port(words.next(), protocol))
+        found = port_interval(operator, ports)
+        if not found:
+            raise NotUnderstood("the ports are empty")
+        return found
 
 
 def icmp_service(kind: int, code: int | None, protocol: int = ICMP) -> Service:

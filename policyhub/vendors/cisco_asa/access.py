@@ -11,7 +11,8 @@ from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Servi
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, number_in, range_set
 from policyhub.vendorkit.operands import Services, as_source, bound, narrow
-from policyhub.vendors.cisco_asa.objects import ANY_WORDS, PORT_WORDS, TCP_UDP, read_icmp, read_literal, read_ports
+from policyhub.vendorkit.service_names import PORT_WORDS
+from policyhub.vendors.cisco_asa.objects import ANY_WORDS, TCP_UDP, read_literal
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
 
 SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)|\s0x[0-9a-f]{8}\s*$|; \d+ elements|\(elements: ?\d+\)")
@@ -251,7 +252,7 @@ def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
     destination = _address(reading, words, parts)
     destination_ports = _ports(reading, words, parts, protocol, last=True)
     if protocol in (ICMP, ICMPV6) and destination_ports is None:
-        found = read_icmp(words, protocol)
+        found = NAMES.read_icmp(words, protocol)
         destination_ports = (found,) if found else None
     services = base
     if source_ports is not None:
@@ -339,7 +340,7 @@ def _ports(reading: Reading, words: Words, parts: Parts, protocol: int | None, l
     if word == "range" and ipv4_number(name) is not None:
         return None  # an address range, as the device prints expanded objects
     if word in PORT_WORDS:
-        return (Service(destination_ports=read_ports(words, protocol)),)
+        return (Service(destination_ports=NAMES.read_ports(words, protocol)),)
     if word in ("object-group", "object") and (last or (name in reading.services and name not in reading.addresses)):
         return _named_services(reading, words, parts)
     return None

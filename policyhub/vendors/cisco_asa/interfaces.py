@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import replace
 
 from policyhub.domain.device_config import Interface
-from policyhub.domain.objects import Schedule, Zone
+from policyhub.domain.objects import Zone
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, device_time, is_decimal, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal, number_in
+from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_asa.reading import Reading
 
 SPEED_BY_NAME = (
@@ -57,7 +57,7 @@ def _interface_line(interface: Interface, child: Block) -> Interface | None:
     if word == "speed" and is_decimal(words.peek()):
         return replace(interface, speed_bps=number_in(words.next(), 1, 10**6, "a speed in Mbit/s") * 10**6)
     if word in ("ip", "ipv6") and words.accept("address"):
-        text = _address_text(words, word)
+        text = interface_address(words, word)
         return replace(interface, addresses=(*interface.addresses, text)) if text else interface
     if word in ("security-level", "switchport", "zone-member") or child.text in (
         "no shutdown",
@@ -67,19 +67,6 @@ def _interface_line(interface: Interface, child: Block) -> Interface | None:
     ):
         return interface
     return None
-
-
-def _address_text(words: Words, family: str) -> str:
-    """`A M [standby B]`, `P/len`, "" for dhcp, autoconf and link-local ones. Raises NotUnderstood."""
-    first = words.next("an address")
-    if first.lower() in ("dhcp", "pppoe", "autoconf", "enable", "dhcp-client"):
-        return ""
-    try:
-        if family == "ipv6":
-            return str(ipaddress.IPv6Interface(first))
-        return str(ipaddress.IPv4Interface(f"{first}/{words.next('a mask')}"))
-    except ValueError as error:
-        raise NotUnderstood(f"{first[:40]!r} is not an address with a mask") from error
 
 
 def read_nameif(reading: Reading, block: Block) -> None:
@@ -98,7 +85,7 @@ def read_ip(reading: Reading, block: Block) -> None:
     if not words.accept("address"):
         raise NotUnderstood("not understood")
     zone = words.next("an interface")
-    text = _address_text(words, "ip")
+    text = interface_address(words, "ip")
     reading.interfaces = [
         replace(i, addresses=(*i.addresses, text), lines=(*i.lines, block.number)) if i.zone == zone and text else i
         for i in reading.interfaces
@@ -114,20 +101,5 @@ def zones(reading: Reading) -> tuple[Zone, ...]:
     return tuple(Zone(name, tuple(members), tuple(reading.zone_lines[name])) for name, members in reading.zone_members.items())
 
 
-def read_time_range(reading: Reading, block: Block) -> None:
-    """`time-range NAME` with `absolute [start ..] [end ..]` and `periodic ..` lines."""
-    name = Words(block.words, 1).next("a name")
-    expires: str | None = None
-    for child in block.children:
-        words = child.words
-        if words[0].lower() not in ("absolute", "periodic"):
-            reading.ledger.unparsed(child.line, "absolute or periodic is expected")
-            continue
-        if words[0].lower() == "absolute" and "end" in words:
-            expires = device_time(words[words.index("end") + 1 :])
-            if expires is None:
-                reading.ledger.unparsed(child.line, "the end is not a time")
-                continue
-        reading.ledger.understood(child.number)
-    text = "; ".join(child.text for child in block.children)
-    reading.schedules.append(Schedule(name, text, expires, block.numbers))
+def read_schedule(reading: Reading, block: Block) -> None:
+    reading.schedules.append(read_time_range(block, reading.ledger))

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval
 from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ICMP, ICMPV6, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, port_interval, range_set
-from policyhub.vendorkit.service_names import icmp_service
+from policyhub.vendorkit.lexing import NotUnderstood, Words, range_set
+from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_asa.reading import NAMES, Definition, Reading
 
-PORT_WORDS = ("eq", "neq", "lt", "gt", "range")
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 ANY_WORDS = {"any": ANY, "any4": ANY4, "any6": ANY6}
 GROUP_KINDS = {"network": "network", "service": "service", "protocol": "protocol", "icmp-type": "icmp"}
@@ -167,38 +166,14 @@ def _service(words: Words) -> Service:
         number = NAMES.protocol(word)
         protocols = ALL_PROTOCOLS if number is None else ((number, number),)
     if number in (ICMP, ICMPV6):
-        return read_icmp(words, number) or Service(protocols)
+        return NAMES.read_icmp(words, number) or Service(protocols)
     source = destination = ALL_PORTS
     if words.accept("source"):
-        source = read_ports(words, number)
+        source = NAMES.read_ports(words, number)
     words.accept("destination")
     if words.peek().lower() in PORT_WORDS:
-        destination = read_ports(words, number)
+        destination = NAMES.read_ports(words, number)
     return Service(protocols, source, destination)
-
-
-def read_icmp(words: Words, protocol: int) -> Service | None:
-    """`type [code]` when the next word is one; nothing is consumed otherwise."""
-    found = NAMES.icmp_type(words.peek(), protocol)
-    if found is None:
-        return None
-    words.next()
-    kind, code = found
-    if is_decimal(words.peek()):
-        code = number_in(words.next(), 0, 255, "an ICMP code")
-    return icmp_service(kind, code, protocol)
-
-
-def read_ports(words: Words, protocol: int | None) -> tuple[Interval, ...]:
-    """`eq P`, `neq P`, `lt P`, `gt P`, `range P P`."""
-    operator = words.next("a port operator").lower()
-    if operator not in PORT_WORDS:
-        raise NotUnderstood(f"{operator[:40]!r} is not eq, neq, lt, gt or range")
-    count = 2 if operator == "range" else 1
-    ports = port_interval(operator, [NAMES.port(words.next("a port"), protocol) for _ in range(count)])
-    if not ports:
-        raise NotUnderstood("the ports are empty")
-    return ports
 
 
 def _port_object(reading: Reading, name: str, words: Words, typed: str) -> str:
@@ -206,7 +181,7 @@ def _port_object(reading: Reading, name: str, words: Words, typed: str) -> str:
         raise NotUnderstood("port-object or group-object is expected")
     start = words.at
     protocols = {"tcp": ((TCP, TCP),), "udp": ((UDP, UDP),)}.get(typed, TCP_UDP)
-    ports = read_ports(words, {"tcp": TCP, "udp": UDP}.get(typed))
+    ports = NAMES.read_ports(words, {"tcp": TCP, "udp": UDP}.get(typed))
     reading.services.add(name, (Service(protocols, ALL_PORTS, ports),))
     return " ".join(words.words[start : words.at])
 
@@ -223,7 +198,7 @@ def _icmp_member(reading: Reading, definition: Definition, name: str, words: Wor
     if words.next().lower() != "icmp-object":
         raise NotUnderstood("icmp-object or group-object is expected")
     word = words.peek()
-    service = read_icmp(words, ICMP)
+    service = NAMES.read_icmp(words, ICMP)
     if service is None:
         raise NotUnderstood(f"{word[:40]!r} is not an ICMP type")
     reading.services.add(name, (service,))

@@ -50,7 +50,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "interface": interfaces.read_interface,
     "nameif": interfaces.read_nameif,
     "ip": interfaces.read_ip,
-    "time-range": interfaces.read_time_range,
+    "time-range": interfaces.read_schedule,
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
     "service-policy": qos.read_service_policy,

@@ -22,7 +22,7 @@ from policyhub.vendorkit.lexing import (
     wildcard_set,
 )
 from policyhub.vendorkit.operands import Services, narrow
-from policyhub.vendors.cisco_ios.objects import PORT_WORDS, read_icmp, read_ports
+from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_ios.reading import NAMES, AccessList, AclKey, Reading
 
 HEADER = re.compile(
@@ -229,15 +229,15 @@ def _standard(words: Words, parts: Parts) -> AddressSet:
 def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
     base, protocol = _protocol(reading, words, parts)
     source = _address(reading, words, parts)
-    source_ports = read_ports(words, protocol) if words.peek().lower() in PORT_WORDS else None
+    source_ports = NAMES.read_ports(words, protocol, several=True) if words.peek().lower() in PORT_WORDS else None
     destination = _address(reading, words, parts)
     services = base
     if source_ports is not None:
         services = narrow(services, (Service(source_ports=source_ports),))
     if words.peek().lower() in PORT_WORDS:
-        services = narrow(services, (Service(destination_ports=read_ports(words, protocol)),))
+        services = narrow(services, (Service(destination_ports=NAMES.read_ports(words, protocol, several=True)),))
     elif protocol in (ICMP, ICMPV6):
-        found = read_icmp(words, protocol)
+        found = NAMES.read_icmp(words, protocol)
         services = (found,) if found else services
     elif protocol == 2 and words and words.peek().lower() not in ("log", "log-input", "dscp", "precedence", "tos", "fragments"):
         parts.conditions.append(f"igmp {words.next()}")

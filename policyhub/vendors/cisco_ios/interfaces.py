@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass, replace
 
 from policyhub.domain.device_config import Interface
-from policyhub.domain.objects import Schedule
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, device_time, is_decimal
+from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal
+from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_ios import maps
 from policyhub.vendors.cisco_ios.reading import Reading
 
@@ -124,7 +123,7 @@ def _line(reading: Reading, port: _Port, child: Block) -> bool:
     elif word == "bandwidth" and is_decimal(words.peek()):
         return True  # a metric for routing and percentages; the port's speed is another thing
     elif word in ("ip", "ipv6") and words.accept("address"):
-        text = _address_text(words, word)
+        text = interface_address(words, word)
         port.interface = replace(interface, addresses=(*interface.addresses, text)) if text else interface
     elif word == "zone-member" and words.accept("security"):
         zone = words.next("a zone")
@@ -134,19 +133,6 @@ def _line(reading: Reading, port: _Port, child: Block) -> bool:
     else:
         return False
     return True
-
-
-def _address_text(words: Words, family: str) -> str:
-    """`A M [secondary]`, `P/len`, "" for dhcp, autoconf, negotiated. Raises NotUnderstood."""
-    first = words.next("an address")
-    if "." not in first and ":" not in first:
-        return ""
-    try:
-        if family == "ipv6" or "/" in first:
-            return str(ipaddress.ip_interface(first))
-        return str(ipaddress.IPv4Interface(f"{first}/{words.next('a mask')}"))
-    except ValueError as error:
-        raise NotUnderstood(f"{first[:40]!r} is not an address with a mask") from error
 
 
 def read_line(reading: Reading, block: Block) -> None:
@@ -196,20 +182,5 @@ def read_access_user(reading: Reading, block: Block) -> None:
     raise NotUnderstood("not understood")
 
 
-def read_time_range(reading: Reading, block: Block) -> None:
-    """`time-range NAME` with `absolute [start ..] [end ..]` and `periodic ..` lines."""
-    name = Words(block.words, 1).next("a name")
-    expires: str | None = None
-    for child in block.children:
-        words = child.words
-        if words[0].lower() not in ("absolute", "periodic", "exit"):
-            reading.ledger.unparsed(child.line, "absolute or periodic is expected")
-            continue
-        if words[0].lower() == "absolute" and "end" in words:
-            expires = device_time(words[words.index("end") + 1 :])
-            if expires is None:
-                reading.ledger.unparsed(child.line, "the end is not a time")
-                continue
-        reading.ledger.understood(child.number)
-    text = "; ".join(child.text for child in block.children if child.text != "exit")
-    reading.schedules.append(Schedule(name, text, expires, block.numbers))
+def read_schedule(reading: Reading, block: Block) -> None:
+    reading.schedules.append(read_time_range(block, reading.ledger))

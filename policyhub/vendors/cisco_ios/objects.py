@@ -12,17 +12,14 @@ from policyhub.vendorkit.lexing import (
     NotUnderstood,
     Words,
     host_set,
-    is_decimal,
     masked_set,
-    number_in,
     port_interval,
     prefix_set,
     range_set,
 )
-from policyhub.vendorkit.service_names import icmp_service
+from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_ios.reading import NAMES, Group, Reading
 
-PORT_WORDS = ("eq", "neq", "lt", "gt", "range")
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 HEADER = re.compile(
     r"^(?:object-group (?P<v6>v6-)?(?P<kind>network|service|protocol)"
@@ -110,46 +107,14 @@ def _service_member(reading: Reading, name: str, words: Words, is_v6: bool) -> s
         protocols = ALL_PROTOCOLS if number is None else ((number, number),)
     source = destination = ALL_PORTS
     if number in (ICMP, ICMPV6):
-        service = read_icmp(words, number) or Service(protocols)
+        service = NAMES.read_icmp(words, number) or Service(protocols)
     else:
         if words.accept("source"):
-            source = read_ports(words, number)
+            source = NAMES.read_ports(words, number, several=True)
         if words.peek().lower() in PORT_WORDS:
-            destination = read_ports(words, number)
-        elif is_port(words.peek(), number):
+            destination = NAMES.read_ports(words, number, several=True)
+        elif NAMES.knows_port(words.peek(), number):
             destination = port_interval("eq", [NAMES.port(words.next(), number)])
         service = Service(protocols, source, destination)
     reading.services.add(name, (service,))
     return " ".join(words.words[start : words.at])
-
-
-def is_port(word: str, protocol: int | None) -> bool:
-    return bool(word) and NAMES.knows_port(word, protocol)
-
-
-def read_icmp(words: Words, protocol: int) -> Service | None:
-    """`type [code]` when the next word is one; nothing is consumed otherwise."""
-    found = NAMES.icmp_type(words.peek(), protocol)
-    if found is None:
-        return None
-    words.next()
-    kind, code = found
-    if is_decimal(words.peek()):
-        code = number_in(words.next(), 0, 255, "an ICMP code")
-    return icmp_service(kind, code, protocol)
-
-
-def read_ports(words: Words, protocol: int | None) -> tuple[Interval, ...]:
-    """`eq P ..`, `neq P ..` (up to ten ports), `lt P`, `gt P`, `range P P`."""
-    operator = words.next("a port operator").lower()
-    if operator not in PORT_WORDS:
-        raise NotUnderstood(f"{operator[:40]!r} is not eq, neq, lt, gt or range")
-    ports = [NAMES.port(words.next("a port"), protocol)]
-    if operator == "range":
-        ports.append(NAMES.port(words.next("a port"), protocol))
-    while operator in ("eq", "neq") and is_port(words.peek(), protocol):
-        ports.append(NAMES.port(words.next(), protocol))
-    found = port_interval(operator, ports)
-    if not found:
-        raise NotUnderstood("the ports are empty")
-    return found

@@ -61,7 +61,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "control-plane": interfaces.read_control_plane,
     "snmp-server": interfaces.read_snmp,
     "ntp": interfaces.read_access_user,
-    "time-range": interfaces.read_time_range,
+    "time-range": interfaces.read_schedule,
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
     "mls": maps.read_mls,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policyhub.domain.qos import Policer
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 
 UNITS = ("bps", "kbps", "mbps", "gbps", "pps")
 TIMES = ("ms", "us")
@@ -24,7 +24,7 @@ def read_police(words: Words) -> Policer:
     words.accept("cir", "rate")
     policer = Policer(None)
     if words.accept("percent"):
-        policer = replace(policer, percent=_percent(words))
+        policer = replace(policer, percent=percentage(words))
     elif words.peek().lower() not in (*ACTIONS, ""):
         policer = _rate(words, policer)
     while words:
@@ -53,7 +53,7 @@ def _option(words: Words, policer: Policer) -> Policer:
         return replace(policer, burst_bytes=_burst(words, policer))
     if word in ("pir", "peak-rate"):
         if words.accept("percent"):
-            _percent(words)
+            percentage(words)
         else:
             words.next("a rate")
             words.accept(*UNITS)
@@ -94,10 +94,3 @@ def read_police_line(policer: Policer, words: Words, whole: bool = True) -> Poli
     if whole:
         words.end()
     return replace(policer, exceed_action=action) if kind.startswith("exceed") else policer
-
-
-def _percent(words: Words) -> float:
-    text = words.next("a percentage")
-    if not is_decimal(text) or not 0 <= int(text[:4]) <= 100:
-        raise NotUnderstood(f"{text[:40]!r} is not a percentage")
-    return float(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosClass, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 from policyhub.vendors.cisco_ios.access import PRECEDENCES
 from policyhub.vendors.cisco_ios.police import read_police, read_police_line
 from policyhub.vendors.cisco_ios.reading import Reading
@@ -269,7 +269,7 @@ def _priority(line: _Line) -> QosClass:
         number_in(words.next("a level"), 1, 7, "a priority level")
     queue = replace(line.queue, is_strict_priority=True)
     if words.accept("percent"):
-        queue = replace(queue, ceiling_percent=_percent(words))
+        queue = replace(queue, ceiling_percent=percentage(words))
     elif words:
         queue = replace(queue, ceiling_bps=_rate(words, 1000))
     if words:
@@ -285,11 +285,11 @@ def _bandwidth(line: _Line) -> QosClass:
         if words.accept("ratio"):
             queue = replace(queue, remaining_weight=number_in(words.next("a ratio"), 1, 65535, "a ratio"))
         elif words.accept("percent"):
-            queue = replace(queue, remaining_percent=_percent(words))
+            queue = replace(queue, remaining_percent=percentage(words))
         else:
             raise NotUnderstood("percent or ratio is expected")
     elif words.accept("percent"):
-        queue = replace(queue, guaranteed_percent=_percent(words))
+        queue = replace(queue, guaranteed_percent=percentage(words))
     else:
         queue = replace(queue, guaranteed_bps=_rate(words, 1000))
     words.accept("account")
@@ -304,7 +304,7 @@ def _shape(line: _Line) -> QosClass:
     if not words.accept("average", "peak"):
         raise NotUnderstood("average or peak is expected")
     if words.accept("percent"):
-        shaper = Shaper(None, percent=_percent(words))
+        shaper = Shaper(None, percent=percentage(words))
     else:
         shaper = Shaper(_rate(words, 1))
         if is_decimal(words.peek()):
@@ -374,13 +374,6 @@ ACTIONS: dict[str, Callable[[_Line], QosClass]] = {
     "description": _nothing,
     "exit": _nothing,
 }
-
-
-def _percent(words: Words) -> float:
-    text = words.next("a percentage")
-    if not is_decimal(text) or not 0 <= int(text[:4]) <= 100:
-        raise NotUnderstood(f"{text[:40]!r} is not a percentage")
-    return float(text)
 
 
 def _rate(words: Words, default_unit_bps: int) -> int:
