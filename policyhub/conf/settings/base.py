@@ -1,8 +1,13 @@
 """Settings shared by every way of running. What differs lives in embedded, production and test."""
 
 from pathlib import Path
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+
+# Makes our Celery application the current one in every process that loads settings (web, worker, command, test):
+# policyhub.dispatch sends by name and may not import the composition root.
+from policyhub.conf import celery as celery
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -20,6 +25,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
+    "policyhub.conf.middleware.every_answer",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -68,3 +74,29 @@ REST_FRAMEWORK = {
     "PAGE_SIZE": 50,
 }
 SPECTACULAR_SETTINGS = {"TITLE": "PolicyHub", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+
+LOCALE_PATHS: list[str] = []
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "policyhub_session"
+SESSION_COOKIE_AGE = 12 * 3600
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "policyhub_csrf"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+# A sensor's batch is checked against its own limit while it is read; forms and JSON of people stay below this.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+FLOWGUARD_DEDUPLICATION = True  # only the self-test of the soak turns it off, to prove that the soak would notice
+
+
+def secure_transport(tls: bool) -> dict[str, Any]:
+    """Settings that only hold where the browser speaks TLS to us or to our proxy."""
+    return {
+        "SESSION_COOKIE_SECURE": tls,
+        "CSRF_COOKIE_SECURE": tls,
+        "SECURE_SSL_REDIRECT": tls,
+        "SECURE_HSTS_SECONDS": 31_536_000 if tls else 0,
+        "SECURE_HSTS_INCLUDE_SUBDOMAINS": False,  # the host's neighbours are not ours to decide about
+        "SECURE_REDIRECT_EXEMPT": [r"^healthz$", r"^readyz$"],  # probes of a container runtime speak plain HTTP
+    }

@@ -1,0 +1,37 @@
+"""Reads of work that is due on the traffic side, oldest first: (task, id, what changes when it is worked on)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from flowguard.models import Enforcement, Verdict, VerdictBatch
+from policyhub.queries.schedules import AT_ONCE, Due
+
+NOT_TAKEN_AFTER = timedelta(seconds=10)
+
+
+def due_batches(now: datetime) -> Iterator[Due]:
+    """Stored batches that no worker took for 10 s: their message was lost, or the queue is long."""
+    late = now - NOT_TAKEN_AFTER
+    rows = VerdictBatch.objects.filter(
+        Q(dispatched_at__lte=late) | Q(dispatched_at__isnull=True, received_at__lte=late), state=VerdictBatch.State.STORED
+    )
+    for pk, attempts in rows.order_by("pk").values_list("pk", "attempts")[:AT_ONCE]:
+        yield "flowguard.ingest_batch", pk, attempts
+
+
+def due_verdicts(now: datetime) -> Iterator[Due]:
+    """Verdicts whose present revision was not considered yet."""
+    rows = Verdict.objects.filter(next_step_at__lte=now).order_by("next_step_at")
+    for pk, at in rows.values_list("pk", "next_step_at")[:AT_ONCE]:
+        yield "flowguard.consider_verdict", pk, at
+
+
+def due_enforcements(now: datetime) -> Iterator[Due]:
+    """Enforcements to verify, watch or take back."""
+    rows = Enforcement.objects.filter(next_step_at__lte=now).order_by("next_step_at")
+    for pk, at in rows.values_list("pk", "next_step_at")[:AT_ONCE]:
+        yield "flowguard.step_enforcement", pk, at

@@ -1,0 +1,48 @@
+"""Celery doors of the traffic side: an id in, one action called. Each may come twice; the row's state decides."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from celery import shared_task
+
+from flowguard.actions import ingest, streams
+from flowguard.actions import prune as pruning
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@shared_task(name="flowguard.ingest_batch")
+def ingest_batch(batch_id: int) -> None:
+    """Verdicts and observations of one stored batch."""
+    ingest.ingest(batch_id=batch_id, now=_now())
+
+
+@shared_task(name="flowguard.consider_verdict")
+def consider_verdict(verdict_id: int) -> None:
+    """Guard rails for one verdict; acts, proposes, observes or refuses."""
+    from flowguard.actions import considering
+
+    considering.consider(verdict_id=verdict_id, now=_now())
+
+
+@shared_task(name="flowguard.step_enforcement")
+def step_enforcement(enforcement_id: int) -> None:
+    """Verify, watch or take back one enforcement."""
+    from flowguard.actions import enforcement
+
+    enforcement.step(enforcement_id=enforcement_id, clock=_now)
+
+
+@shared_task(name="flowguard.notice_gaps")
+def notice_gaps() -> None:
+    """Write down sequences that never came."""
+    streams.notice_gaps(now=_now())
+
+
+@shared_task(name="flowguard.prune")
+def prune() -> None:
+    """Old batches and observations leave."""
+    pruning.prune(now=_now())

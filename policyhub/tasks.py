@@ -1,0 +1,20 @@
+"""Celery doors of the policy side: an id in, one action called. Each may come twice; the row's state decides."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from celery import shared_task
+
+from policyhub.actions import changes
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@shared_task(bind=True, name="policyhub.step_change")
+def step_change(self: Any, change_id: int) -> None:
+    """Move one change as far as it goes now."""
+    changes.step(change_id=change_id, worker=f"{self.request.hostname}/{self.request.id}", clock=_now)
