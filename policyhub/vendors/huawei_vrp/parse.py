@@ -8,6 +8,7 @@ from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
+from policyhub.vendorkit.rendering import is_prompt
 from policyhub.vendors.huawei_vrp import acl, interfaces, qos, queues
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 from policyhub.vendors.huawei_vrp.statistics import output_lines
@@ -120,6 +121,9 @@ def _dispatch(reading: Reading, block: Block) -> None:
         return
     handler = HANDLERS.get(word)
     if reading.ledger.is_booked(block.number):
+        return
+    if is_prompt(block.text):
+        reading.ledger.understood(block.number)  # the command that printed what follows
         return
     if handler is None:
         _reason(reading, block, word)

@@ -79,9 +79,9 @@ def _add(counted: dict[str, int], word: str, value: int | None) -> None:
 
 
 OUTPUT = re.compile(
-    r"^(?:Interface|Bridge-domain|Rule number|Current status|Statistics|Traffic policy applied|Slot|Board|Classifier|Behavior|Operator"
-    r"|Firewall|Marking|remark|Info:|Item|Matched|Missed|\+--|Passed|Dropped|Filter|CAR|Green|Yellow|Red|Last \d+|Current CAR|\|"
-    r"|-{20,}|rule \d+ |if-match |\d+ bytes, )",
+    r"^(?:Interface|Bridge-domain|Rule number|Current status|Statistics|Traffic policy applied|Slot|Board|Classifier|Behavior"
+    r"|Operator|Firewall|Marking|remark|Info:|Item|Matched|Missed|\+--|Passed|Dropped|Filter|CAR|Green|Yellow|Red"
+    r"|Last \d+|Current CAR|\||-{20,}|rule \d+ |if-match |\d+ bytes, )",
     re.IGNORECASE,
 )
 
