@@ -29,12 +29,12 @@ def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         causes = [policy.rules[index] for index in answer.by]
         names = tuple(cause.name for cause in causes)
         other = [cause.name for cause in causes if cause.action is not rule.action]
-        together = "one earlier rule" if len(causes) == 1 else f"{len(causes)} earlier rules together"
+        taken = "one earlier rule takes" if len(causes) == 1 else f"{len(causes)} earlier rules together take"
         yield shadowed_rule.finding(
             policy.name,
             rule.name,
             rule.lines,
-            f"{rule.action.value} never acts: {together} take all its packets ({listed(names)})",
+            f"{rule.action.value} never acts: {taken} all its packets ({listed(names)})",
             by=names,
             severity=Severity.HIGH if rule.action is Action.DENY else Severity.MEDIUM,
             evidence={"cover": "single" if len(causes) == 1 else "union", "other_action": other, "rule": rule.text},

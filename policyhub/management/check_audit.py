@@ -166,10 +166,12 @@ def _sample(vendor: Vendor, text: str, moment: datetime | None) -> HitSample | N
     """Counters with what the text says about the reading; the vendor's own knowledge wins."""
     if Capability.HIT_COUNTS not in vendor.capabilities:
         return None
-    occasion = occasion_of(text, moment)
-    sample = vendor.counters(text, occasion.read_at)
+    sample = vendor.counters(text, None)
     if sample is None:
         return None
+    occasion = occasion_of(text, moment)
+    if occasion.read_at is not None:
+        sample = vendor.counters(text, occasion.read_at) or sample
     return replace(
         sample,
         read_at=sample.read_at or occasion.read_at,

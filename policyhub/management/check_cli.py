@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH[@TIME]",
-        help="hit counters as the device shows them, one file per reading; TIME, e.g. 2026-11-01T08:00, if they hold no clock line",
+        help="hit counters as the device shows them, a file per reading; TIME, e.g. 2026-11-01T08:00, if they hold no clock",
     )
     parser.add_argument("--flows", action="append", default=[], metavar="PATH", help="output of `policyhub flows --format json`")
     parser.add_argument("--identities", default="", metavar="CSV", help="who is behind which prefix")

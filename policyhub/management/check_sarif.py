@@ -32,15 +32,7 @@ def as_sarif(report: Report) -> str:
         "tool": {"driver": {"name": "policyhub", "version": version("policyhub"), "rules": [_rule(check) for check in checks]}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(device, finding, index) for device, finding in report.findings],
-        "invocations": [
-            {
-                "executionSuccessful": True,
-                "toolExecutionNotifications": [
-                    {"level": "warning", "message": {"text": f"skipped {skipped.file}: {skipped.reason}"}}
-                    for skipped in report.skipped
-                ],
-            }
-        ],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
 

@@ -238,3 +238,10 @@ def test_disabled_rules_and_rules_that_decide_nothing_are_no_zombies(more):
 def test_clocks_without_a_zone_are_taken_as_utc():
     naive = [HitSample("cisco_asa", "packets", (HitCount(ACL, "r1", 0),), read_at=ago(d).replace(tzinfo=None)) for d in (95, 0)]
     assert judged(*naive) == "zombie"
+
+
+def test_a_router_list_in_which_nothing_ever_counted_is_no_evidence_since_hardware_may_not_count():
+    silent = [sample(days, {"r1": None, "busy": None}, counts="matches", zero_is_printed=False) for days in (95, 0)]
+    alive = [sample(days, {"r1": None, "busy": 3}, counts="matches", zero_is_printed=False) for days in (95, 0)]
+    assert "hardware may forward without counting" in judged(*silent)
+    assert judged(*alive) == "zombie"
