@@ -83,8 +83,10 @@ def is_comment(text: str) -> bool:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    blocks = read_blocks(lines, is_comment)
+    prompts = {line.number for line in lines if is_prompt(line.text)}  # commands that printed what follows
+    blocks = read_blocks((line for line in lines if line.number not in prompts), is_comment)
     reading = Reading()
+    reading.ledger.understood(*prompts)
     acl.read_shown(reading, blocks)
     reading.ledger.understood(*output_lines((line.number, line.text) for line in lines))
     for block in blocks:
@@ -121,9 +123,6 @@ def _dispatch(reading: Reading, block: Block) -> None:
         return
     handler = HANDLERS.get(word)
     if reading.ledger.is_booked(block.number):
-        return
-    if is_prompt(block.text):
-        reading.ledger.understood(block.number)  # the command that printed what follows
         return
     if handler is None:
         _reason(reading, block, word)
