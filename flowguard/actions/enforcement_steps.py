@@ -139,6 +139,8 @@ def _follow_addition(row: Enforcement, now: datetime) -> None:
         _later(row, None)
     elif change.state in WAITING:
         _follow_push(row, now)
+    elif change.state == Change.State.VERIFIED and row.state == State.ACTIVE:
+        _later(row, now + FALLBACK)  # judged and confirmed; the change is still stopping its watchdog
     elif change.state == Change.State.VERIFIED:
         _judge(row, change, now)
     elif change.state == Change.State.CONFIRMED:

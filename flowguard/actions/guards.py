@@ -12,7 +12,7 @@ from flowguard.domain.errors import FlowGuardError
 from flowguard.models import Enforcement, Guard
 from flowguard.queries.situation import OPEN
 from policyhub.actions import audit, changes
-from policyhub.actions.collect import latest_config
+from policyhub.actions.configs import latest_config
 from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec
 from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, DscpMap, served_no_better
 from policyhub.models import Change, Device

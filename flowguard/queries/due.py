@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from flowguard.models import Enforcement, Verdict, VerdictBatch
+from flowguard.models import Enforcement, Guard, Verdict, VerdictBatch
+from policyhub.models import Change
 from policyhub.queries.schedules import AT_ONCE, Due
 
 NOT_TAKEN_AFTER = timedelta(seconds=10)
@@ -35,3 +36,18 @@ def due_enforcements(now: datetime) -> Iterator[Due]:
     rows = Enforcement.objects.filter(next_step_at__lte=now).order_by("next_step_at")
     for pk, at in rows.values_list("pk", "next_step_at")[:AT_ONCE]:
         yield "flowguard.step_enforcement", pk, at
+
+
+def due_guards(now: datetime) -> Iterator[Due]:
+    """Guards whose change has ended without their hearing of it (a lost message)."""
+    ended = (
+        Change.State.CONFIRMED,
+        Change.State.REVERTED,
+        Change.State.REVERT_FAILED,
+        Change.State.FAILED,
+        Change.State.CANCELLED,
+    )
+    installing = Q(state=Guard.State.PROPOSED, install_change__state__in=ended)
+    removing = Q(remove_change__state=Change.State.CONFIRMED) & ~Q(state=Guard.State.REMOVED)
+    for pk, state in Guard.objects.filter(installing | removing).order_by("pk").values_list("pk", "state")[:AT_ONCE]:
+        yield "flowguard.step_guard", pk, state
