@@ -39,6 +39,10 @@ class Manner(Protocol):
     @property
     def shell(self) -> bool: ...
     @property
+    def enter(self) -> str: ...
+    @property
+    def leave(self) -> str: ...
+    @property
     def commit(self) -> str: ...
     @property
     def read_timeout_s(self) -> float: ...
@@ -65,6 +69,7 @@ class DeviceSession:
         self._transcript: list[str] = []
         self._healthy = True
         self._configuring = False
+        self._seen_prompt = ""
         name = re.escape(str(connection.base_prompt).strip())
         self._prompt = re.compile(rf"(?m)^[<\[]?[~*]?{name}[^\r\n]{{0,64}}[>#\]$]\s*$")
 
@@ -114,8 +119,7 @@ class DeviceSession:
         before_line(number, line) runs before each line leaves and may raise to stop. A candidate is committed at the end.
         """
         start = len(self._transcript)
-        if not self._manner.shell:
-            self._enter_configuration()
+        self._enter_configuration()
         for number, line in enumerate(lines):
             before_line(number, line)
             self._send(line)
@@ -185,29 +189,24 @@ class DeviceSession:
         return next((seconds for pattern, seconds in self._manner.slow if re.search(pattern, line)), self._manner.read_timeout_s)
 
     def _enter_configuration(self) -> None:
-        if self._configuring:
+        """By its own two lines and not by netmiko's methods: those wait for silence, seconds per step on some drivers."""
+        if self._configuring or not self._manner.enter:
             return
-        try:
-            self._connection.config_mode()
-        except (ValueError, OSError, EOFError, NetmikoBaseException) as error:
-            self._healthy = False
-            why = "the connection broke" if self._is_lost() else "check the privilege of the login"
+        if not self._seen_prompt:
+            self.ask("")
+        before = self._seen_prompt
+        answer = self.ask(self._manner.enter)
+        if self._errors.search(answer) or self._seen_prompt == before:
+            place = str(self._address)
             raise NotReady(
-                f"{self._address}: no configuration mode ({why}). Nothing was sent", host=str(self._address)
-            ) from error
+                f"{place}: no configuration mode. Check the privilege of {self._login.username}; nothing was sent", host=place
+            )
         self._configuring = True
 
     def _leave_configuration(self) -> None:
-        if not self._configuring:
-            return
-        self._configuring = False
-        try:
-            self._connection.exit_config_mode()
-        except (ValueError, OSError, EOFError, NetmikoBaseException) as error:
-            self._healthy = False
-            raise TimedOut(
-                f"{self._address}: configuration mode was not left", host=str(self._address), command="(exit)"
-            ) from error
+        if self._configuring:
+            self._configuring = False
+            self.ask(self._manner.leave)
 
     def _type(self, line: str, limit: float) -> str:
         self._connection.write_channel(line + self._connection.RETURN)
@@ -217,17 +216,23 @@ class DeviceSession:
             now = self._clock()
             if piece:
                 text, quiet_since = text + piece, now
-                if self._prompt.search(text[text.rfind("\n") + 1 :]):
+                if self._prompted(text[text.rfind("\n") + 1 :]):
                     return _body(text, line, self._prompt)
                 continue
             if now - quiet_since > _IDLE_S:
-                if self._prompt.search(text):
+                if self._prompted(text):
                     return _body(text, line, self._prompt)
                 if _QUESTION.search(text):
                     self._healthy = False
                     raise self._rejected(line, text + "\n(the device asks; nobody answers)")
             self._give_up_when_due(line, now, limit)
             self._sleep(_POLL_S)
+
+    def _prompted(self, text: str) -> bool:
+        found = self._prompt.search(text)
+        if found:
+            self._seen_prompt = found[0].strip()
+        return found is not None
 
     def _run_in_shell(self, line: str, limit: float) -> str:
         """A channel of its own, no terminal: no echo, no wrapping, and the shell's return code in the last line."""

@@ -50,6 +50,8 @@ class PushProfile:
     snapshot_command: prints the running configuration (nft: `nft -s list ruleset`). read_timeout_s: per command;
     slow: (regex, seconds) for slow lines. setup: lines once after login (paging off, no monitor).
     shell: lines are shell commands run outside a configuration mode and answer `rc=<n>`.
+    enter/leave: lines that open and close the configuration mode, "" when there is none.
+    counter_commands: operational commands whose outputs `Vendor.counters` understands.
     commit: line that activates a candidate, "" when immediate. revert_timer: device-native timer primitive, "" when none.
     watchdog: shell text with {ttl_s}, {token} and {inverse} that arms a device-side revert of our own objects only, "" when none;
     disarm: its counterpart with {token}. reads_allowed: regular expressions (whole line) of commands that may be sent to read.
@@ -60,6 +62,8 @@ class PushProfile:
     snapshot_command: str
     setup: tuple[str, ...] = ()
     shell: bool = False
+    enter: str = ""
+    leave: str = ""
     commit: str = ""
     read_timeout_s: float = 30.0
     slow: tuple[tuple[str, float], ...] = ()
@@ -68,6 +72,7 @@ class PushProfile:
     disarm: str = ""
     max_lines: int = 20
     reads_allowed: tuple[str, ...] = field(default=())
+    counter_commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

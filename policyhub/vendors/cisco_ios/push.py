@@ -22,11 +22,14 @@ PROFILE = PushProfile(
     error_regex=ERROR,
     snapshot_command=RUNNING,
     setup=("terminal no monitor",),
+    enter="configure terminal",
+    leave="end",
     read_timeout_s=30.0,
     max_lines=40,  # an install over several interfaces; a member is two or three
     # programming hardware (service-policy) and printing a large configuration take their time
     slow=((r"^\s*(?:no )?service-policy ", 90.0), (r"^show running-config", 120.0)),
     # 1..120 minutes; needs `archive` with `path`; one at a time; `configure confirm` keeps, `configure revert now` fires
     revert_timer="configure terminal revert timer {minutes}",
+    counter_commands=("show access-lists",),
     reads_allowed=(RUNNING, r"show policy-map interface [A-Za-z][A-Za-z-]*\d[\d/.:]* input"),
 )

@@ -18,8 +18,11 @@ PROFILE = PushProfile(
     error_regex=ERROR,
     snapshot_command=RUNNING,
     setup=("undo terminal monitor",),
+    enter="system-view",
+    leave="return",
     read_timeout_s=30.0,
     max_lines=60,  # an install over several interfaces; a member is two or three
     slow=((r"^\s*(?:undo )?traffic-policy ", 90.0), (r"^display current-configuration", 120.0)),
+    counter_commands=("display acl all",),
     reads_allowed=(RUNNING, r"display traffic policy statistics interface [A-Za-z0-9][A-Za-z0-9/.:-]* inbound"),
 )

@@ -29,5 +29,6 @@ PROFILE = PushProfile(  # noqa: S604 (`shell` is a field of the profile, not a s
     read_timeout_s=20.0,
     watchdog=WATCHDOG,
     disarm="touch /run/phg-{token}.ok",
+    counter_commands=("nft list ruleset",),
     reads_allowed=(RULESET, COUNTERS),
 )
