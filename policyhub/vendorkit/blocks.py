@@ -61,6 +61,11 @@ class Block:
         return tuple(block.number for block in self.walk())
 
 
+def reopened(known: Block | None, again: Block) -> Block:
+    """A name that is configured in several places: the header of the first with the lines of all."""
+    return again if known is None else Block(known.line, [*known.children, *again.children])
+
+
 def read_lines(text: str) -> list[Line]:
     """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
     lines: list[Line] = []

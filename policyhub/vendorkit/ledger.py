@@ -14,6 +14,7 @@ SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "d
 # a word counts unless letters stand on both sides of it: "dnat" and "natpool" count, "destination" does not
 SENSITIVE = re.compile("|".join(f"(?<![a-z]){w}|{w}(?![a-z])" for w in SENSITIVE_WORDS), re.IGNORECASE)
 NOT_UNDERSTOOD = "not understood"
+MAX_LINE = 4000  # no device writes a longer line of policy; searching patterns in one costs the square of its length
 MAX_TEXT = 400  # of an Unparsed line; binary rubbish may hold megabytes without a line break
 
 
@@ -82,6 +83,16 @@ class LineLedger:
 
     def is_booked(self, number: int) -> bool:
         return number in self._understood or number in self._ignored or number in self._unparsed
+
+    def without_long(self, lines: Iterable[Line]) -> list[Line]:
+        """Lines that may be configuration; the others are booked."""
+        kept: list[Line] = []
+        for line in lines:
+            if len(line.text) <= MAX_LINE:
+                kept.append(line)
+            else:
+                self.unparsed(line, "the line is too long to be configuration")
+        return kept
 
     def settle(
         self, blocks: Iterable[Block], ignored: IgnoreList, reason: Callable[[str], str] = lambda _: NOT_UNDERSTOOD

@@ -23,6 +23,21 @@ class TooScattered(NotUnderstood):
     """A wildcard that would expand to too many intervals; a caller may keep it as a condition."""
 
 
+class Budget:
+    """How many intervals all wildcards of one text may expand to; a text may not make a thousand times its size."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int = 500_000) -> None:
+        self.left = left
+
+    def spend(self, amount: int) -> None:
+        """Raises TooScattered when nothing is left."""
+        self.left -= amount
+        if self.left < 0:
+            raise TooScattered("too many scattered wildcards to expand")
+
+
 class Words:
     """A cursor over the words of one line."""
 
@@ -112,30 +127,33 @@ def prefix_set(text: str) -> AddressSet | None:
         return None
 
 
-def masked_set(address: str, mask: str) -> AddressSet | None:
-    """IPv4 address with a netmask, contiguous or not (ASA, object groups); None when it is not one."""
+def masked_set(address: str, mask: str, budget: Budget | None = None) -> AddressSet | None:
+    """IPv4 address with a netmask, contiguous or not (ASA, object groups); None when it is not one. Raises TooScattered."""
     base, bits = ipv4_number(address), ipv4_number(mask)
     if base is None or bits is None:
         return None
-    return _free_bits(base, MAX4 ^ bits, address)
+    return _free_bits(base, MAX4 ^ bits, address, budget)
 
 
-def wildcard_set(address: str, wildcard: str) -> AddressSet | None:
-    """IPv4 address with a wildcard (IOS, VRP); None when it is not one. Raises NotUnderstood when it cannot be expanded."""
+def wildcard_set(address: str, wildcard: str, budget: Budget | None = None) -> AddressSet | None:
+    """IPv4 address with a wildcard (IOS, VRP); None when it is not one. Raises TooScattered."""
     base, wild = ipv4_number(address), ipv4_number(wildcard)
     if base is None or wild is None:
         return None
-    return _free_bits(base, wild, address)
+    return _free_bits(base, wild, address, budget)
 
 
-def _free_bits(base: int, wild: int, address: str) -> AddressSet:
+def _free_bits(base: int, wild: int, address: str, budget: Budget | None) -> AddressSet:
     if wild & (wild + 1) == 0:
         low = base & (MAX4 ^ wild)
         return AddressSet(((low, low + wild),))
     try:
-        return AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
+        found = AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
     except ValueError as error:
         raise TooScattered(str(error)) from error
+    if budget is not None:
+        budget.spend(len(found.v4))
+    return found
 
 
 def range_set(low: str, high: str) -> AddressSet | None:

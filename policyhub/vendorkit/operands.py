@@ -10,6 +10,7 @@ from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, inter
 from policyhub.domain.services import ANY_SERVICE, Service
 
 T = TypeVar("T")
+MOST = 2_000_000  # intervals in all resolved names of one text: nested groups can multiply
 Services = tuple[Service, ...]
 
 
@@ -31,8 +32,10 @@ class _Entry(Generic[T]):
 class NameTable(Generic[T]):
     """Names with literal values, references to other names and members that only the device can resolve."""
 
-    def __init__(self, merge: Callable[[Iterable[T]], T]) -> None:
+    def __init__(self, merge: Callable[[Iterable[T]], T], weigh: Callable[[T], int]) -> None:
         self._merge = merge
+        self._weigh = weigh
+        self._left = MOST
         self._entries: dict[str, _Entry[T]] = {}
         self._known: dict[str, Resolved[T]] = {}
 
@@ -82,7 +85,11 @@ class NameTable(Generic[T]):
             return Resolved(self._merge(()), (name,))
         below = [self._known[member] for member in dict.fromkeys(entry.members) if member in self._known]
         names = [*entry.unresolved, *(name for part in below for name in part.unresolved)]
-        return Resolved(self._merge([*entry.values, *(part.value for part in below)]), tuple(dict.fromkeys(names)))
+        values = [*entry.values, *(part.value for part in below)]
+        self._left -= sum(self._weigh(value) for value in values)
+        if self._left < 0:
+            return Resolved(self._merge(()), (f"{name}: too many members to resolve",))
+        return Resolved(self._merge(values), tuple(dict.fromkeys(names)))
 
 
 def merge_addresses(sets: Iterable[AddressSet]) -> AddressSet:
@@ -94,11 +101,11 @@ def merge_services(parts: Iterable[Services]) -> Services:
 
 
 def address_table() -> NameTable[AddressSet]:
-    return NameTable(merge_addresses)
+    return NameTable(merge_addresses, lambda value: len(value.v4) + len(value.v6))
 
 
 def service_table() -> NameTable[Services]:
-    return NameTable(merge_services)
+    return NameTable(merge_services, lambda value: sum(len(service.destination_ports) for service in value))
 
 
 def bound(resolved: Resolved[AddressSet], unknown: AddressSet = ANY) -> AddressSet:

@@ -15,8 +15,8 @@ from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_asa.objects import ANY_WORDS, TCP_UDP, read_literal
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
 
-SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)|\s0x[0-9a-f]{8}\s*$|; \d+ elements|\(elements: ?\d+\)")
-DECORATION = re.compile(r"\([^()]*\)|\s0x[0-9a-f]{8}\s*$")
+SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)| 0x[0-9a-f]{8}$|; \d+ elements|\(elements: ?\d+\)")
+DECORATION = re.compile(r"\([^()]*\)| 0x[0-9a-f]{8}$")
 NOT_ENTRIES = ("deny-flow-max", "alert-interval", "cached", "mode", "commit")
 LOG_LEVELS = ("alerts", "critical", "debugging", "emergencies", "errors", "informational", "notifications", "warnings")
 WHO = ("user", "user-group", "object-group-user", "security-group", "object-group-security")
@@ -324,7 +324,8 @@ def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:
 
 def _interface_address(reading: Reading, name: str, parts: Parts) -> AddressSet:
     """The interface's own addresses; unresolved when they come by DHCP."""
-    texts = [a.partition("/")[0] for i in reading.interfaces if i.zone == name for a in i.addresses]
+    known = reading.interfaces.get(reading.hardware.get(name, ""))
+    texts = [address.partition("/")[0] for address in known.addresses] if known is not None else []
     if texts:
         return AddressSet.of(*texts)
     parts.unresolved.append(f"interface {name}")

@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.ledger import MAX_LINE
 from policyhub.vendors.cisco_asa.access import hit_key
 
 SHOWN = re.compile(
     r"^access-list (?P<name>\S+) line (?P<line>\d{1,9}) (?P<body>(?:extended |standard |ethertype |webtype )?(?:permit|deny) .*?)"
-    r"(?:\(hitcnt=(?P<hits>\d{1,20})\))?\s*(?:\(inactive\))?\s*(?:0x(?P<hash>[0-9a-f]{8}))?\s*$"
+    r"(?: ?\(hitcnt=(?P<hits>\d{1,20})\))?(?: ?\(inactive\))?(?: ?0x(?P<hash>[0-9a-f]{8}))?$"
 )
 HEADER = re.compile(r"^access-list (?P<name>\S+); \d+ elements")
 BRIEF = re.compile(r"^(?P<hash>[0-9a-f]{8}) (?P<parent>[0-9a-f]{8}) (?P<hits>[0-9a-f]{8}) (?P<last>[0-9a-f]{8})$")
@@ -65,7 +66,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         if header is not None:
             brief_of = header["name"]
             continue
-        shown = SHOWN.match(line.text)
+        shown = SHOWN.match(" ".join(line.text.split())) if len(line.text) <= MAX_LINE else None
         if shown is not None:
             _take(reading, shown, line.number)
             continue

@@ -24,7 +24,8 @@ def read_interface(reading: Reading, block: Block) -> None:
     """`interface NAME` with its lines, or the one line of PIX 6 (`interface ethernet0 100full [shutdown]`)."""
     words = Words(block.words, 1)
     name = words.next("an interface")
-    interface = Interface(name, speed_bps=next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None))
+    speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
+    interface = reading.interfaces.get(name) or Interface(name, speed_bps=speed)
     if words and not block.children:
         interface = replace(interface, enabled="shutdown" not in words.rest().lower().split())
     lines = [block.number]
@@ -38,8 +39,8 @@ def read_interface(reading: Reading, block: Block) -> None:
             interface = found
             lines.append(child.number)
             reading.ledger.understood(child.number)
-    interface = replace(interface, lines=tuple(lines))
-    reading.interfaces.append(interface)
+    interface = replace(interface, lines=(*interface.lines, *lines))
+    reading.interfaces[name] = interface
     if interface.zone:
         _zone(reading, interface.zone, interface.name, block.number)
 
@@ -73,9 +74,8 @@ def read_nameif(reading: Reading, block: Block) -> None:
     """PIX 6: `nameif ethernet0 outside security0`."""
     words = Words(block.words, 1)
     hardware, zone = words.next("an interface"), words.next("a name")
-    reading.interfaces = [replace(i, zone=zone) if i.name == hardware else i for i in reading.interfaces]
-    if all(i.name != hardware for i in reading.interfaces):
-        reading.interfaces.append(Interface(hardware, zone=zone, lines=(block.number,)))
+    known = reading.interfaces.get(hardware) or Interface(hardware)
+    reading.interfaces[hardware] = replace(known, zone=zone, lines=(*known.lines, block.number))
     _zone(reading, zone, hardware, block.number)
 
 
@@ -86,19 +86,22 @@ def read_ip(reading: Reading, block: Block) -> None:
         raise NotUnderstood("not understood")
     zone = words.next("an interface")
     text = interface_address(words, "ip")
-    reading.interfaces = [
-        replace(i, addresses=(*i.addresses, text), lines=(*i.lines, block.number)) if i.zone == zone and text else i
-        for i in reading.interfaces
-    ]
+    known = reading.interfaces.get(reading.hardware.get(zone, ""))
+    if known is not None and text:
+        reading.interfaces[known.name] = replace(known, addresses=(*known.addresses, text), lines=(*known.lines, block.number))
 
 
 def _zone(reading: Reading, name: str, member: str, line: int) -> None:
+    reading.hardware[name] = member
     reading.zone_members.setdefault(name, []).append(member)
     reading.zone_lines.setdefault(name, []).append(line)
 
 
 def zones(reading: Reading) -> tuple[Zone, ...]:
-    return tuple(Zone(name, tuple(members), tuple(reading.zone_lines[name])) for name, members in reading.zone_members.items())
+    return tuple(
+        Zone(name, tuple(dict.fromkeys(members)), tuple(reading.zone_lines[name]))
+        for name, members in reading.zone_members.items()
+    )
 
 
 def read_schedule(reading: Reading, block: Block) -> None:

@@ -26,7 +26,7 @@ SIGNS = (
     (r"^ *security-level \d+", 0.4),
     (r"^access-group \S+ (in|out) interface \S+", 0.5),
     (r"^access-group \S+ global", 0.5),
-    (r"^object (network|service) \S+\s*\n\s+(host|subnet|range|fqdn|service) ", 0.5),
+    (r"^object (network|service) \S+[ \t\r]*\n[ \t]+(host|subnet|range|fqdn|service) ", 0.5),
     (r"^ *(network-object|port-object|service-object|protocol-object|icmp-object) ", 0.4),
     (r"^(static|nat|global) \(\S+\)", 0.4),
     (r"^(fixup protocol|same-security-traffic|xlate per-session|failover lan|names$)", 0.3),
@@ -74,8 +74,8 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    blocks = read_blocks(lines, is_comment, adopts)
     reading = Reading()
+    blocks = read_blocks(reading.ledger.without_long(lines), is_comment, adopts)
     for block in blocks:
         _header(reading, block)
     for block in blocks:
@@ -89,7 +89,7 @@ def parse(text: str) -> DeviceConfig:
         lines=len(lines),
         policies=tuple(policies),
         qos_policies=tuple(qos_policies),
-        interfaces=tuple(reading.interfaces),
+        interfaces=tuple(reading.interfaces.values()),
         addresses=_address_objects(reading),
         services=_service_objects(reading),
         groups=_groups(reading),
@@ -140,7 +140,7 @@ def _dispatch(reading: Reading, block: Block) -> None:
             reading.ledger.unparsed(block.line, str(reason))
 
 
-SELECTOR = re.compile(r"\baccess-list (\S+)|\bmatch address (\S+)|\b(?:nat|static) .*\baccess-list (\S+)")
+SELECTOR = re.compile(r"\b(?:access-list|match address) (\S+)")
 
 
 def _note_selector(reading: Reading, block: Block) -> None:
@@ -149,7 +149,7 @@ def _note_selector(reading: Reading, block: Block) -> None:
         return
     for below in block.walk():
         for found in SELECTOR.finditer(below.text):
-            reading.selectors.update(name for name in found.groups() if name)
+            reading.selectors.add(found[1])
 
 
 def _address_objects(reading: Reading) -> tuple[AddressObject, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.qos import ClassMatch, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
-from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 from policyhub.vendors.cisco_asa.reading import Reading
 
@@ -13,6 +13,7 @@ NOT_QOS = (
     "inspect", "set", "ips", "csc", "cxsc", "sfr", "flow-export", "user-statistics", "scansafe", "exit", "description",
     "no",
 )  # fmt: skip
+MOST_CRITERIA = 256
 VERBATIM = ("port", "rtp", "tunnel-group", "flow", "default-inspection-traffic", "regex")
 
 
@@ -24,7 +25,7 @@ def read_class_map(reading: Reading, block: Block) -> None:
         return
     words.accept("match-any", "match-all")
     name = words.next("a name")
-    reading.class_maps[name] = block
+    reading.class_maps[name] = reopened(reading.class_maps.get(name), block)
     for child in block.children:
         listed = Words(child.words)
         if listed.accept("match") and listed.accept("access-list"):
@@ -36,7 +37,8 @@ def read_policy_map(reading: Reading, block: Block) -> None:
     if words.accept("type"):
         _leave_out(reading, block)
         return
-    reading.policy_maps[words.next("a name")] = block
+    name = words.next("a name")
+    reading.policy_maps[name] = reopened(reading.policy_maps.get(name), block)
 
 
 def _leave_out(reading: Reading, block: Block) -> None:
@@ -46,14 +48,14 @@ def _leave_out(reading: Reading, block: Block) -> None:
 
 def read_service_policy(reading: Reading, block: Block) -> None:
     words = Words(block.words, 1)
-    words.next("a policy map")
+    name = words.next("a policy map")
     if not words.accept("global"):
         if not words.accept("interface"):
             raise NotUnderstood("service-policy needs global or interface NAME")
         words.next("an interface")
     words.accept("fail-close")
     words.end()
-    reading.service_policies.append(block)
+    reading.service_policies.setdefault(name, []).append(block)
 
 
 def qos_policies(reading: Reading) -> list[QosPolicy]:
@@ -70,13 +72,16 @@ def qos_policies(reading: Reading) -> list[QosPolicy]:
 
 def _class_match(reading: Reading, block: Block) -> ClassMatch:
     match = ClassMatch(match_all=block.words[1].lower() != "match-any")
-    for child in block.children:
+    for count, child in enumerate(block.children):
         try:
+            if count >= MOST_CRITERIA:
+                raise NotUnderstood("a class has too many lines")
             match = _match_line(match, child)
             reading.ledger.understood(child.number)
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
-            match = replace(match, other=(*match.other, child.text[:80]))
+            if count <= MOST_CRITERIA:
+                match = replace(match, other=(*match.other, child.text[:80]))
     return match
 
 
@@ -198,9 +203,8 @@ def _ceiling(qos: QosClass) -> QosClass:
 
 def _attachments(reading: Reading, name: str, directions: set[str]) -> tuple[QosAttachment, ...]:
     found: list[QosAttachment] = []
-    for block in reading.service_policies:
+    for block in reading.service_policies.get(name, ()):
         words = block.words
-        if words[1] == name:
-            interface = words[3] if words[2].lower() == "interface" else ""
-            found += [QosAttachment(interface, direction, (block.number,)) for direction in sorted(directions)]
+        interface = words[3] if words[2].lower() == "interface" else ""
+        found += [QosAttachment(interface, direction, (block.number,)) for direction in sorted(directions)]
     return tuple(found)

@@ -10,7 +10,7 @@ from policyhub.domain.objects import Schedule
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import host_set, masked_set, prefix_set
+from policyhub.vendorkit.lexing import Budget, host_set, masked_set, prefix_set
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.service_names import ServiceNames
 
@@ -44,13 +44,15 @@ class Reading:
     ipv6_lists: set[str] = field(default_factory=set)
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     selectors: set[str] = field(default_factory=set)
-    interfaces: list[Interface] = field(default_factory=list)
+    interfaces: dict[str, Interface] = field(default_factory=dict)
+    hardware: dict[str, str] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
     zone_lines: dict[str, list[int]] = field(default_factory=dict)
     zone_members: dict[str, list[str]] = field(default_factory=dict)
     schedules: list[Schedule] = field(default_factory=list)
     class_maps: dict[str, Block] = field(default_factory=dict)
     policy_maps: dict[str, Block] = field(default_factory=dict)
-    service_policies: list[Block] = field(default_factory=list)
+    service_policies: dict[str, list[Block]] = field(default_factory=dict)
 
     @property
     def any_address(self) -> AddressSet:
@@ -76,4 +78,4 @@ class Reading:
         if "/" in word:  # a name alias with a length
             alias, _, length = word.partition("/")
             return prefix_set(f"{self.aliases.get(alias, alias)}/{length}"), 1
-        return masked_set(self.aliases.get(word, word), self.aliases.get(mask, mask)), 2
+        return masked_set(self.aliases.get(word, word), self.aliases.get(mask, mask), self.budget), 2

@@ -11,6 +11,7 @@ from policyhub.domain.rules import Action, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import (
+    Budget,
     NotUnderstood,
     TooScattered,
     Words,
@@ -46,6 +47,7 @@ class Parts:
     """What a rule is put together from."""
 
     family: int
+    budget: Budget
     dscp: frozenset[int] | None = None
     unresolved: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
@@ -185,7 +187,7 @@ def _named(rule: Rule, name: str, comment: str) -> Rule:
 
 def _rule(reading: Reading, family: int, form: str, words: Words, entry: Block) -> tuple[Rule, int | None]:
     """The rule without its name, and the sequence number when it stands at the end (IPv6)."""
-    parts = Parts(family)
+    parts = Parts(family, reading.budget)
     verb = words.next("permit or deny").lower()
     if verb == "dynamic":
         parts.conditions.append(f"dynamic {words.next('a name')}")
@@ -291,7 +293,7 @@ def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:
 def _masked(address: str, wildcard: str, parts: Parts) -> AddressSet | None:
     """A wildcard of too many pieces is everything, with the words as a condition: an upper bound that covers nothing."""
     try:
-        return wildcard_set(address, wildcard)
+        return wildcard_set(address, wildcard, parts.budget)
     except TooScattered:
         parts.conditions.append(f"address {address} wildcard {wildcard}")
         return parts.any_address

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.ledger import MAX_LINE
 
 HEADER = re.compile(
     r"^(?:(?:Standard|Extended|Reflexive|Role-based|FQDN) (?:IP|MAC) access list|IPv6 (?:FQDN )?access list) (?P<name>\S+)"
@@ -17,7 +18,7 @@ HEADER = re.compile(
 ENTRY = re.compile(r"^(?:(?P<first>\d{1,10}) +)?(?:permit|deny|dynamic|evaluate) ?")
 SEQUENCE = re.compile(r" sequence (?P<last>\d{1,10})$")
 MATCHES = re.compile(r"\((?:hw )?(?P<hits>\d{1,20}) (?:hw )?match(?:es)?\b")
-TAIL = re.compile(r"\s*\([^()]*\)")
+TAIL = re.compile(r" ?\([^()]*\)")
 SEEN = re.compile(
     r"^\s*(?:(?:Standard|Extended|Reflexive|Role-based|FQDN) (?:IP|MAC) access list|IPv6 (?:FQDN )?access list) ", re.MULTILINE
 )
@@ -43,10 +44,11 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
             name = "" if line.text else name
             continue
         entry = ENTRY.match(line.text)
-        if not name or entry is None:
+        if not name or entry is None or len(line.text) > MAX_LINE:
             continue
-        at_end = SEQUENCE.search(TAIL.sub("", line.text))
+        text = " ".join(line.text.split())
+        at_end = SEQUENCE.search(TAIL.sub("", text))
         last = int(entry["first"] or (at_end["last"] if at_end else last + 10))
-        found = MATCHES.search(line.text)
+        found = MATCHES.search(text)
         hits.append(HitCount(name, f"{name} {last}", int(found["hits"]) if found else None, line=line.number))
     return HitSample("cisco_ios", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname)

@@ -44,7 +44,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     if not name:
         raise NotUnderstood("interface needs a name")
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
-    port = _Port(Interface(name, speed_bps=speed), name)
+    port = _Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed), name)
     lines = [block.number]
     for child in block.children:
         _book(reading, port, child, lines)
@@ -52,7 +52,7 @@ def read_interface(reading: Reading, block: Block) -> None:
         for below in (deeper for top in child.children for deeper in top.walk()):
             _book(reading, port, below, lines)
         port.place = name
-    reading.interfaces.append(replace(port.interface, lines=tuple(lines)))
+    reading.interfaces[name] = replace(port.interface, lines=(*port.interface.lines, *lines))
 
 
 def _book(reading: Reading, port: _Port, child: Block, lines: list[int]) -> None:

@@ -77,7 +77,7 @@ def trusts(reading: Reading) -> tuple[Trust, ...]:
     if not reading.mls_line:
         return tuple(reading.trusts)
     told = {trust.interface for trust in reading.trusts}
-    silent = [i.name for i in reading.interfaces if i.name not in told and PHYSICAL.match(i.name)]
+    silent = [i.name for i in reading.interfaces.values() if i.name not in told and PHYSICAL.match(i.name)]
     return (*reading.trusts, *(Trust(name, "none", (reading.mls_line,)) for name in silent))
 
 

@@ -21,18 +21,18 @@ SIGNS = (
     (r"^access-list \d+ (permit|deny|remark) ", 0.5),
     (r"^(Standard|Extended|Reflexive|Role-based|FQDN) IP access list \S+", 0.7),
     (r"^IPv6 (FQDN )?access list \S+", 0.6),
-    (r"^ipv6 access-list \S+\s*\n +(sequence \d+ )?(permit|deny|remark) ", 0.5),
+    (r"^ipv6 access-list \S+[ \t\r]*\n +(sequence \d+ )?(permit|deny|remark) ", 0.5),
     (r"^ +ip access-group \S+ (in|out)\s*$", 0.3),
     (r"^interface (Fast|Gigabit|TenGigabit|FortyGigabit|TwoGigabit)?Ethernet\d+(/\d+)*(\.\d+)?\s*$", 0.2),
     (r"^interface (Vlan|Loopback|Tunnel|Port-channel)\d+\s*$", 0.1),
     (r"^(service timestamps|boot-start-marker|Building configuration\.\.\.|version 1\d\.\d+|line vty 0 \d+)", 0.4),
-    (r"^(aaa new-model|ip cef|no ip http server|ip forward-protocol nd|redundancy\s*\n mode sso)", 0.2),
-    (r"^policy-map (type (inspect|queu\w+) )?\S+\s*\n( +description .*\n)? +class ", 0.5),
+    (r"^(aaa new-model|ip cef|no ip http server|ip forward-protocol nd|redundancy[ \t\r]*\n mode sso)", 0.2),
+    (r"^policy-map (type (inspect|queu\w+) )?\S+[ \t\r]*\n( +description .*\n)? +class ", 0.5),
     (r"^class-map (type (inspect|queu\w+) )?(match-all|match-any) \S+", 0.5),
     (r"^ +service-policy (input|output) \S+", 0.2),
     (r"^mls qos", 0.4),
     (r"^(V6-)?(Network|Service) object group \S+", 0.5),
-    (r"^object-group (network|service) \S+\s*\n +(host|range|tcp|udp|\d+\.\d+\.\d+\.\d+) ", 0.3),
+    (r"^object-group (network|service) \S+[ \t\r]*\n +(host|range|tcp|udp|\d+\.\d+\.\d+\.\d+) ", 0.3),
     (r"^zone-pair security |^ip inspect name |^router (ospf|eigrp|bgp) \d+", 0.2),
     (r"^Router[>#]\s*sho?w? ", 0.3),
     (r"^(ASA|PIX|FWSM) Version |^ *nameif \S+|^ *security-level \d+|^access-group \S+ (in|out) interface", -1.0),
@@ -98,7 +98,7 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading = Reading()
     lines = read_lines(text)
-    blocks = read_blocks(_without_banners(reading, lines), is_comment, adopts)
+    blocks = read_blocks(_without_banners(reading, reading.ledger.without_long(lines)), is_comment, adopts)
     for block in blocks:
         _dispatch(reading, block)
     policies = [*access.policies(reading), *zones.policies(reading)]
@@ -112,7 +112,7 @@ def parse(text: str) -> DeviceConfig:
         qos_policies=tuple(qos_policies),
         dscp_maps=maps.dscp_maps(reading),
         trusts=maps.trusts(reading),
-        interfaces=tuple(reading.interfaces),
+        interfaces=tuple(reading.interfaces.values()),
         addresses=_address_objects(reading),
         services=_service_objects(reading),
         groups=_groups(reading),

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosClass, QosPolicy, Queue, Shaper, parse_dscp
-from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 from policyhub.vendors.cisco_ios.access import PRECEDENCES
 from policyhub.vendors.cisco_ios.police import read_police, read_police_line
 from policyhub.vendors.cisco_ios.reading import Reading
 
 ALL_MARKS = frozenset(range(64))
+MOST_LINES = 256  # of one class or of thresholds in one queue; devices stop far below
 QOS_TYPES = ("qos", "queuing", "queueing")
 VERBATIM = (
     "protocol", "class-map", "qos-group", "input-interface", "vlan", "mpls", "source-address", "destination-address", "packet",
@@ -28,13 +29,15 @@ def read_class_map(reading: Reading, block: Block) -> None:
     if kind == "inspect":
         words.accept("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
         words.accept("match-any", "match-all")
-        reading.inspect_classes[words.next("a name")] = block
+        name = words.next("a name")
+        reading.inspect_classes[name] = reopened(reading.inspect_classes.get(name), block)
         _note_lists(reading, block)
         return
     if kind not in QOS_TYPES:
         raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
     words.accept("match-any", "match-all")
-    reading.class_maps[words.next("a name")] = block
+    name = words.next("a name")
+    reading.class_maps[name] = reopened(reading.class_maps.get(name), block)
     _note_lists(reading, block)
 
 
@@ -56,7 +59,8 @@ def read_policy_map(reading: Reading, block: Block) -> None:
         return
     if kind not in QOS_TYPES:
         raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
-    reading.policy_maps[words.next("a name")] = block
+    name = words.next("a name")
+    reading.policy_maps[name] = reopened(reading.policy_maps.get(name), block)
 
 
 def qos_policies(reading: Reading) -> list[QosPolicy]:
@@ -70,13 +74,16 @@ def qos_policies(reading: Reading) -> list[QosPolicy]:
 
 def _class_match(reading: Reading, block: Block) -> ClassMatch:
     match = ClassMatch(match_all="match-any" not in (word.lower() for word in block.words[1:-1]))
-    for child in (below for top in block.children for below in top.walk()):
+    for count, child in enumerate(below for top in block.children for below in top.walk()):
         try:
+            if count >= MOST_LINES:
+                raise NotUnderstood("a class has too many lines")
             match = _match_line(match, Words(child.words))
             reading.ledger.understood(child.number)
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
-            match = replace(match, other=(*match.other, child.text[:80]))
+            if count <= MOST_LINES:
+                match = replace(match, other=(*match.other, child.text[:80]))
     return match
 
 
@@ -336,6 +343,8 @@ def _random_detect(line: _Line) -> QosClass:
     queue = line.queue
     if profile.lower() == "ecn":
         return replace(line.made, queue=replace(queue, ecn=True, early_drop=queue.early_drop or "wred"))
+    if len(queue.early_drop) > 100 * MOST_LINES:
+        raise NotUnderstood("a queue has too many thresholds")
     text = f"{queue.early_drop}; {profile}" if queue.early_drop else profile
     return replace(line.made, queue=replace(queue, early_drop=text))
 

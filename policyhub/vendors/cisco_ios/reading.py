@@ -11,6 +11,7 @@ from policyhub.domain.qos import DscpMap, QosAttachment, Trust
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import Budget
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.service_names import ServiceNames
 
@@ -51,7 +52,8 @@ class Reading:
     shown: dict[AclKey, AccessList] = field(default_factory=dict)
     bindings: dict[AclKey, list[Binding]] = field(default_factory=dict)
     selectors: set[str] = field(default_factory=set)
-    interfaces: list[Interface] = field(default_factory=list)
+    interfaces: dict[str, Interface] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
     zone_lines: dict[str, list[int]] = field(default_factory=dict)
     zone_members: dict[str, list[str]] = field(default_factory=dict)
     zone_pairs: list[Block] = field(default_factory=list)

@@ -29,7 +29,10 @@ def read_zone_pair(reading: Reading, block: Block) -> None:
 
 
 def zones(reading: Reading) -> tuple[Zone, ...]:
-    return tuple(Zone(name, tuple(members), tuple(reading.zone_lines[name])) for name, members in reading.zone_members.items())
+    return tuple(
+        Zone(name, tuple(dict.fromkeys(members)), tuple(reading.zone_lines[name]))
+        for name, members in reading.zone_members.items()
+    )
 
 
 def policies(reading: Reading) -> list[Policy]:
