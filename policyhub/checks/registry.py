@@ -127,10 +127,27 @@ def run_checks(context: Context, checks: Iterable[Check]) -> tuple[Finding, ...]
     """All findings of one device, worst first, then by policy, line and code; the order is stable."""
     device = context.device
     subjects: dict[type, tuple[Any, ...]] = {Policy: device.policies, QosPolicy: device.qos_policies, DeviceConfig: (device,)}
+    labels = _labels(device.policies)
     found = [
-        replace(finding, device=device.hostname)
+        replace(finding, device=device.hostname, policy=labels.get(id(subject), finding.policy))
         for one in checks
         for subject in subjects[cast(type, one.subject)]
         for finding in one(subject, context)
     ]
     return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.policy, f.lines, f.code, f.rule)))
+
+
+def _labels(policies: Iterable[Policy]) -> dict[int, str]:
+    """Names for policies that share one: a router may have an IPv4 and an IPv6 list called alike, and both have a rule 10."""
+    labels: dict[int, str] = {}
+    taken: set[str] = set()
+    for policy in policies:
+        label = policy.name
+        if label in taken and policy.family == 6:
+            label = f"{policy.name} (IPv6)"
+        number = 2
+        while label in taken:
+            label, number = f"{policy.name} ({number})", number + 1
+        taken.add(label)
+        labels[id(policy)] = label
+    return labels

@@ -74,8 +74,12 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
         vendor = registry.get(options.platform) if options.platform else registry.detect(file.text)
         if vendor is None:
             skipped.append(Skipped(file.name, f"no known platform: its content looks like none of {', '.join(registry.names())}"))
-        else:
+            continue
+        try:
             devices.append(Device(file.name, vendor, vendor.parse(file.text), file.text))
+        except Exception as error:  # parsers are total; should one fail all the same, the other files are still audited
+            reason = f"the parser of {vendor.name} failed ({type(error).__name__}: {error}); this is a defect, please report it"
+            skipped.append(Skipped(file.name, reason))
     if not devices:
         first = skipped[0] if skipped else Skipped("", "the folder holds no file")
         raise BadInput.at(first.file or "input", None, first.reason, "Give --platform, or a device configuration")

@@ -70,3 +70,14 @@ def test_at_most_one_finding_per_rule_and_check():
     rules = [rule(str(n), "permit" if n % 2 else "deny", line=n) for n in range(1, 6)]
     found = run_checks(Context(device(policy(*rules))), all_checks())
     assert len({finding.fingerprint for finding in found}) == len(found)
+
+
+def test_lists_that_share_a_name_keep_their_findings_apart():
+    lists = (
+        policy(rule("IN 10"), name="IN", family=4),
+        policy(rule("IN 10"), name="IN", family=6),
+        policy(rule("IN 10"), name="IN"),
+    )
+    found = run_checks(Context(device(*lists)), select(["any-any"]))
+    assert [finding.policy for finding in found] == ["IN", "IN (2)", "IN (IPv6)"]
+    assert len({finding.fingerprint for finding in found}) == 3
