@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -55,11 +56,11 @@ def find_server(path: str | None = None) -> Path:
     raise ConfigurationError(f"no usable Redis ({'; '.join(tried)}). Install redis-server or valkey-server {MIN_MAJOR} or newer.")
 
 
-def arguments(binary: Path, folder: Path, socket: Path) -> list[str]:
+def arguments(binary: Path, folder: Path, path: Path) -> list[str]:
     """The command line. noeviction: a queue that forgets messages to save memory would do so silently."""
     options = {
         "port": "0",
-        "unixsocket": str(socket),
+        "unixsocket": str(path),
         "unixsocketperm": "700",
         "dir": str(folder),
         "daemonize": "no",
@@ -70,3 +71,24 @@ def arguments(binary: Path, folder: Path, socket: Path) -> list[str]:
         "databases": "1",
     }
     return [str(binary), *(part for key, value in options.items() for part in (f"--{key}", value))]
+
+
+def answers(path: Path) -> bool:
+    """True when the server behind the socket has loaded its file and serves."""
+    try:
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1)
+            probe.connect(str(path))
+            probe.sendall(b"PING\r\n")
+            return probe.recv(7) == b"+PONG\r\n"
+    except OSError:
+        return False
+
+
+def set_aside(folder: Path) -> str:
+    """Give a server that cannot load its file an empty folder; what was done, for the log. Every message has a row behind it."""
+    aside = folder.with_name(f"{folder.name}.unreadable")
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.replace(aside)
+    folder.mkdir(mode=0o700)
+    return f"its file cannot be loaded: moved to {aside}, starting empty; the scheduler queues again what is due"
