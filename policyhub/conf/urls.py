@@ -8,9 +8,12 @@ from flowguard.api.urls import urlpatterns as flowguard_api
 from flowguard.console.urls import urlpatterns as flowguard_pages
 from policyhub.api.urls import docs as api_docs
 from policyhub.api.urls import urlpatterns as policyhub_api
+from policyhub.conf import health
 from policyhub.console.urls import urlpatterns as policyhub_pages
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
     path("admin/", admin.site.urls),
     path("language/", set_language, name="set_language"),
     path("api/v1/", include([*policyhub_api, *flowguard_api])),
