@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policyhub.checks.breadth import has_every_service, opens
+from policyhub.checks.breadth import has_every_service, is_loose, opens
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.rules import Policy
@@ -24,4 +24,6 @@ def any_any(policy: Policy) -> Iterator[Finding]:
         if opens(policy, rule) and match.source.is_any and match.destination.is_any and has_every_service(match.services):
             where = f" from {', '.join(match.source_zones)}" if match.source_zones else ""
             message = f"any source, any destination, any service{where}"
-            yield any_any.finding(policy.name, rule.name, rule.lines, message, evidence={"rule": rule.text})
+            severity = Severity.LOW if is_loose(policy) else Severity.HIGH
+            evidence = {"rule": rule.text, "bound": bool(policy.bindings)}
+            yield any_any.finding(policy.name, rule.name, rule.lines, message, evidence=evidence, severity=severity)

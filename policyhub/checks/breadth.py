@@ -70,6 +70,11 @@ def opens(policy: Policy, rule: Rule) -> bool:
     )
 
 
+def is_loose(policy: Policy) -> bool:
+    """A complete list bound to no place we know: it opens nothing by itself. A chain that others jump to has no default."""
+    return not policy.bindings and policy.default is not None
+
+
 def only_icmp(rule: Rule) -> bool:
     """Ping and error messages open no service."""
     return all(service.protocols in (((ICMP, ICMP),), ((ICMPV6, ICMPV6),)) for service in rule.match.services)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log2
 
-from policyhub.checks.breadth import Width, has_every_service, only_icmp, opens, width_of
+from policyhub.checks.breadth import Width, has_every_service, is_loose, only_icmp, opens, width_of
 from policyhub.checks.context import Breadth, Context
 from policyhub.checks.registry import check
 from policyhub.checks.wording import listed
@@ -23,7 +23,7 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     2^52. For comparison: a /24 to any address on one port is 2^40, any address to a /16 on one port 2^48, a /16 to a /16 with
     every service 2^56. A /64 of IPv6 counts as one address.
     Conditions narrow a rule by an unknown amount, so rules with conditions other than a schedule are not judged. With an identity
-    list the finding names the core business that the rule reaches.
+    list the finding names the core business that the rule reaches. In a list that is bound nowhere the severity is low.
 
     Why it matters: what is open and not needed is what an intruder or a secret bulk transfer will use, and no counter shows it.
     Example: `permit tcp any any eq 3389`; `permit ip host 10.1.1.1 any`; `permit tcp any 10.2.0.0/16 range 1 65535`.
@@ -36,7 +36,6 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         width = width_of(rule)
         reason = _reason(rule, width, context.breadth)
         if reason:
-            severity = Severity.HIGH if rule.match.source.is_any and rule.match.destination.is_any else Severity.MEDIUM
             evidence = {
                 "bits": width.bits,
                 "source_bits": round(width.source, 1),
@@ -49,7 +48,14 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             if core:
                 evidence["reaches_core"] = core
                 reason += f"; it reaches core business ({listed(core)})"
+            severity = _severity(policy, rule)
             yield overbroad_rule.finding(policy.name, rule.name, rule.lines, reason, evidence=evidence, severity=severity)
+
+
+def _severity(policy: Policy, rule: Rule) -> Severity:
+    if is_loose(policy):
+        return Severity.LOW
+    return Severity.HIGH if rule.match.source.is_any and rule.match.destination.is_any else Severity.MEDIUM
 
 
 def _core_reached(rule: Rule, context: Context) -> list[str]:

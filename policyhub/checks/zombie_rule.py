@@ -22,6 +22,8 @@ def zombie_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     then delete it. Safe in this order only: a disabled rule is back in a minute. Make sure that the rule is older than the
     window, since the counters of one reading do not tell its age.
     """
+    if not context.hits:
+        return
     for rule, proof in judge_rules(policy, context):
         if proof.use is Use.UNUSED:
             yield zombie_rule.finding(policy.name, rule.name, rule.lines, _message(proof, context), evidence={**proof.evidence})

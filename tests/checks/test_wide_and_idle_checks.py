@@ -14,6 +14,7 @@ from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.finding import Severity
 from policyhub.domain.objects import Schedule
 from policyhub.domain.qos import ClassMatch, Policer, QosAttachment, QosClass, QosPolicy, Queue
+from policyhub.domain.rules import Binding
 from policyhub.domain.services import ANY_SERVICE, ICMP, TCP, UDP, Service
 from tests.checks.make import device, policy, rule
 
@@ -150,3 +151,11 @@ def test_strict_priority_for_ef_without_a_limit_is_found():
 )
 def test_a_ceiling_a_policer_or_another_mark_is_no_finding(changes):
     assert not run_checks(Context(qos(**changes)), select(["ef-without-limit"]))
+
+
+def test_wide_rules_weigh_less_in_a_list_that_is_bound_nowhere():
+    wide = rule("1")
+    bound = policy(wide, bindings=(Binding("outside", "in"),))
+    for made, expected in ((bound, Severity.HIGH), (policy(wide), Severity.LOW), (policy(wide, default=None), Severity.HIGH)):
+        found = run_checks(Context(device(made)), select(["any-any", "overbroad-rule"]))
+        assert [finding.severity for finding in found] == [expected, expected]

@@ -4,7 +4,18 @@ use nc_rulespace::{Action, Answer, Options, Rule, State, ValueSet};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-type SetArg = (u8, Vec<(u128, u128)>);
+/// A number up to 128 bits; most are short, and reading those as 64 bits is ten times faster.
+struct Number(u128);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        object.extract::<u64>().map_or_else(|_| object.extract::<u128>().map(Self), |short| Ok(Self(short.into())))
+    }
+}
+
+type SetArg = (u8, Vec<(Number, Number)>);
 type RuleArg = (String, bool, bool, Vec<Vec<u32>>);
 type Reply = (&'static str, Vec<u32>, bool, Option<Vec<(u8, u128)>>);
 
@@ -20,7 +31,10 @@ fn analyse(
     witnesses: bool,
     budget: u64,
 ) -> PyResult<Vec<Reply>> {
-    let set = |(space, intervals)| ValueSet { space, intervals };
+    let set = |(space, intervals): SetArg| ValueSet {
+        space,
+        intervals: intervals.into_iter().map(|(low, high)| (low.0, high.0)).collect(),
+    };
     let axes: Vec<Vec<ValueSet>> = axes.into_iter().map(|table| table.into_iter().map(set).collect()).collect();
     let rule = |(action, enabled, exact, boxes): RuleArg| -> PyResult<Rule> {
         Ok(Rule { action: action_of(&action)?, enabled, exact, boxes })
