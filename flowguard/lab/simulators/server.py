@@ -20,6 +20,7 @@ class Logins:
 
     passwords: dict[str, str]
     attempts: list[tuple[str, bool]] = field(default_factory=list)
+    connections: set[Any] = field(default_factory=set)
 
     def check(self, user: str, password: str) -> bool:
         accepted = self.passwords.get(user) == password
@@ -30,6 +31,13 @@ class Logins:
 class _Server(asyncssh.SSHServer):
     def __init__(self, logins: Logins) -> None:
         self._logins = logins
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._connection = conn
+        self._logins.connections.add(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._logins.connections.discard(self._connection)
 
     def begin_auth(self, username: str) -> bool:
         return True
@@ -114,11 +122,15 @@ def _print(out: Any, text: str, session: Any) -> None:
         out(session.prompt)
 
 
-async def _end_sessions() -> None:
+async def _end_sessions(logins: Logins) -> None:
+    for connection in list(logins.connections):
+        connection.abort()
+    await asyncio.sleep(0.05)  # lets transports tell their protocols
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(0)
 
 
 class Simulator:
@@ -140,7 +152,7 @@ class Simulator:
 
     def stop(self) -> None:
         self._close()
-        asyncio.run_coroutine_threadsafe(_end_sessions(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(_end_sessions(self.logins), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
