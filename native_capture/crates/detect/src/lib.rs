@@ -1,1 +1,10 @@
-//! detect: see docs/architecture.md
+//! Guard bundle and packets to verdicts: who sends a mark that is not theirs, and who changed a mark on the way.
+
+mod bundle;
+mod judge;
+mod prefixes;
+mod verdict;
+
+pub use bundle::{Bundle, BundleError, Identity, Profile};
+pub use judge::{Judge, Offence, Place};
+pub use verdict::{Name, ServerPort, Verdict};

@@ -1,1 +1,21 @@
-//! flow: see docs/architecture.md
+//! What the engine remembers: flows with their marks and TCP counts, per-mark counters per millisecond.
+//!
+//! Bounded: what does not fit is counted as overflow. No allocation per packet, no clock but the packets'.
+
+mod dscp;
+mod fragments;
+mod key;
+mod names;
+mod services;
+mod table;
+mod tcp;
+mod tracker;
+
+pub use dscp::{DscpClock, DscpCount, DscpSet, DscpTotals};
+pub use fragments::Fragments;
+pub use key::{FlowKey, KeyedState};
+pub use names::{address, protocol};
+pub use services::is_known_service;
+pub use table::{Flow, FlowTable, Limits};
+pub use tcp::{TcpCounts, TcpDirection, TcpEvent};
+pub use tracker::TcpTracker;

@@ -1,0 +1,400 @@
+//! Collects offending packets into verdicts and says when a new revision is due. Packet time is the only clock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use nc_flow::{address, protocol, FlowKey, KeyedState};
+use serde_json::{json, Value};
+
+use crate::bundle::Bundle;
+use crate::verdict::{identity, Name, ServerPort, Verdict};
+
+const SECOND: u64 = 1_000_000_000;
+/// A verdict without an offending packet for this long is closed.
+const CLOSE_NS: u64 = 60 * SECOND;
+/// Most verdicts open at once; a flood of forged sources must not take all memory.
+const MAX_OPEN: usize = 65_536;
+/// Signal "volume": this share of the mark's bytes at the point in a whole second, with at least so many packets.
+const VOLUME_SHARE: u64 = 10;
+const VOLUME_PACKETS: u64 = 20;
+/// Without a bundle (a rewritten mark needs none) persistence is that of the lab profile.
+const DEFAULT_PERSISTENCE_MS: u64 = 1_000;
+
+/// An observation point as verdicts name it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub name: String,
+    pub realm: String,
+}
+
+/// One offending packet. `key`: its flow; `point`: where it was judged; `new_flow`: first of its flow for this mark;
+/// `changed_to`: the new mark and where it was seen, for a rewritten one.
+#[derive(Clone, Copy, Debug)]
+pub struct Offence<'a> {
+    pub name: Name,
+    pub key: &'a FlowKey,
+    pub server_port: u16,
+    pub who: u32,
+    pub dscp: u8,
+    pub point: u16,
+    pub ts_ns: u64,
+    pub frame_len: u32,
+    pub ip_id: u32,
+    pub new_flow: bool,
+    pub changed_to: Option<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    src: u128,
+    dst: u128,
+    realm: u16,
+    version: u8,
+    proto: u8,
+    port: ServerPort,
+    dscp: u8,
+    name: Name,
+}
+
+#[derive(Clone, Copy)]
+struct Seen {
+    point: u16,
+    ts_ns: u64,
+    sport: u16,
+    dport: u16,
+    ip_id: u32,
+}
+
+struct Open {
+    key: Key,
+    id: String,
+    revision: u64,
+    who: u32,
+    packets: u64,
+    bytes: u64,
+    connections: u64,
+    active_ns: u64,
+    first: Seen,
+    last: Seen,
+    emitted_ns: u64,
+    dirty: bool,
+    volume: bool,
+    second: u64,
+    second_packets: u64,
+    second_bytes: u64,
+    changed_to: Vec<(u8, u64)>,
+}
+
+/// Judges for one engine. Without a bundle only rewritten marks are judged.
+pub struct Judge {
+    places: Vec<Place>,
+    bundle: Option<Arc<Bundle>>,
+    generation: u32,
+    by_key: HashMap<Key, usize, KeyedState>,
+    open: Vec<Open>,
+    overflow: u64,
+}
+
+impl Judge {
+    pub fn new(places: Vec<Place>) -> Self {
+        Self { places, bundle: None, generation: 0, by_key: HashMap::default(), open: Vec::new(), overflow: 0 }
+    }
+
+    /// Judge by this bundle from now on; open verdicts stay until they close by themselves.
+    pub fn set_bundle(&mut self, bundle: Arc<Bundle>) {
+        for place in &mut self.places {
+            place.realm = bundle.realm_of(&place.name).to_owned();
+        }
+        self.bundle = Some(bundle);
+        self.generation += 1;
+    }
+
+    pub fn bundle(&self) -> Option<&Arc<Bundle>> {
+        self.bundle.as_ref()
+    }
+
+    /// Rises with each bundle: cached identities of an older one are void.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Offending packets of verdicts that found no room.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// Account one offending packet. `class_bytes(second)`: bytes of this mark at this point in that whole second of
+    /// packet time, None when no longer known. Revisions that are due go to `out`.
+    pub fn offend(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>, out: &mut Vec<Verdict>) {
+        let key = key_of(offence);
+        let mut found = self.by_key.get(&key).copied();
+        if let Some(number) = found {
+            if offence.ts_ns.saturating_sub(self.open[number].last.ts_ns) >= CLOSE_NS {
+                self.close(number, out);
+                found = None;
+            }
+        }
+        let number = match found {
+            Some(number) => number,
+            None if self.open.len() >= MAX_OPEN => {
+                self.overflow += 1;
+                return;
+            }
+            None => self.begin(key, offence),
+        };
+        self.open[number].add(offence, class_bytes);
+        let open = &self.open[number];
+        if open.revision == 0 || offence.ts_ns.saturating_sub(open.emitted_ns) >= SECOND {
+            self.emit(number, offence.ts_ns, false, out);
+        }
+    }
+
+    fn begin(&mut self, key: Key, offence: &Offence<'_>) -> usize {
+        let realm = self.realm(offence.point);
+        let mut parts = key.json(realm);
+        parts.push(json!(offence.ts_ns));
+        self.open.push(Open::new(key, identity(&Value::Array(parts)), offence));
+        self.by_key.insert(key, self.open.len() - 1);
+        self.open.len() - 1
+    }
+
+    /// Packet time has come to `now_ns`: put out revisions that waited a second, close what has been silent.
+    pub fn tick(&mut self, now_ns: u64, out: &mut Vec<Verdict>) {
+        let mut number = 0;
+        while number < self.open.len() {
+            let open = &self.open[number];
+            if now_ns.saturating_sub(open.last.ts_ns) >= CLOSE_NS {
+                self.close(number, out);
+                continue;
+            }
+            if open.dirty && now_ns.saturating_sub(open.emitted_ns) >= SECOND {
+                self.emit(number, now_ns, false, out);
+            }
+            number += 1;
+        }
+    }
+
+    /// The end of the capture: put out what has changed since its last revision.
+    pub fn finish(&mut self, out: &mut Vec<Verdict>) {
+        for number in 0..self.open.len() {
+            if self.open[number].dirty {
+                let now_ns = self.open[number].last.ts_ns;
+                self.emit(number, now_ns, false, out);
+            }
+        }
+    }
+
+    fn close(&mut self, number: usize, out: &mut Vec<Verdict>) {
+        let now_ns = self.open[number].last.ts_ns;
+        self.emit(number, now_ns, true, out);
+        self.by_key.remove(&self.open[number].key);
+        self.open.swap_remove(number);
+        if let Some(moved) = self.open.get(number) {
+            self.by_key.insert(moved.key, number);
+        }
+    }
+
+    fn emit(&mut self, number: usize, now_ns: u64, closed: bool, out: &mut Vec<Verdict>) {
+        let open = &mut self.open[number];
+        open.revision += 1;
+        open.emitted_ns = now_ns;
+        open.dirty = false;
+        let verdict = self.verdict(&self.open[number], closed);
+        out.push(verdict);
+    }
+
+    fn realm(&self, point: u16) -> &str {
+        self.places.get(usize::from(point)).map_or("", |place| place.realm.as_str())
+    }
+
+    fn point(&self, point: u16) -> &str {
+        self.places.get(usize::from(point)).map_or("", |place| place.name.as_str())
+    }
+
+    fn verdict(&self, open: &Open, closed: bool) -> Verdict {
+        let key = &open.key;
+        let signals = self.signals(open);
+        let steps = open.packets.checked_ilog10().unwrap_or(0).min(3);
+        let percent = (55 + 15 * (signals.len() as u32 - 1) + 5 * steps).min(99);
+        Verdict {
+            id: open.id.clone(),
+            revision: open.revision,
+            name: key.name,
+            realm: self.realm(open.first.point).to_owned(),
+            point: self.point(open.first.point).to_owned(),
+            src: address(key.version, key.src),
+            dst: address(key.version, key.dst),
+            proto: protocol(key.proto).into_owned(),
+            server_port: key.port,
+            dscp: key.dscp,
+            packets: open.packets,
+            bytes: open.bytes,
+            first_ns: open.first.ts_ns,
+            last_ns: open.last.ts_ns,
+            persisted_ms: open.active_ns / 1_000_000,
+            connections: open.connections,
+            severity: self.severity(open),
+            confidence: f64::from(percent) / 100.0,
+            signals,
+            identity: self.owner(open.who),
+            evidence: self.evidence(open),
+            closed,
+        }
+    }
+
+    fn signals(&self, open: &Open) -> Vec<&'static str> {
+        let persistence = self.bundle.as_ref().map_or(DEFAULT_PERSISTENCE_MS, |bundle| bundle.profile.persistence_ms);
+        let mut signals = vec![match open.key.name {
+            Name::ClassNotAllowed => "dscp-outside-allowance",
+            Name::UnknownIdentityInPriority => "no-identity",
+            Name::DscpRewritten => "mark-changed-in-network",
+        }];
+        if open.volume {
+            signals.push("volume");
+        }
+        if open.active_ns / 1_000_000 >= persistence {
+            signals.push("persisted");
+        }
+        signals
+    }
+
+    /// A rewritten mark that turns a forbidden one into an allowed one is the network doing its duty.
+    fn severity(&self, open: &Open) -> &'static str {
+        let Some(bundle) = &self.bundle else { return "medium" };
+        let (who, dscp) = (open.who, open.key.dscp);
+        match open.key.name {
+            Name::ClassNotAllowed if bundle.is_served_lower(who, dscp) => "info",
+            Name::ClassNotAllowed if bundle.is_priority(dscp) => "high",
+            Name::DscpRewritten => {
+                let corrected = open.changed_to.iter().all(|(mark, _)| bundle.breach(who, *mark).is_none());
+                if corrected && bundle.breach(who, dscp).is_some() {
+                    "info"
+                } else {
+                    "medium"
+                }
+            }
+            _ => "medium",
+        }
+    }
+
+    fn owner(&self, who: u32) -> Option<Value> {
+        let identity = self.bundle.as_ref()?.identity(who)?;
+        let class = if identity.core { "core" } else { "non-core" };
+        Some(json!({
+            "name": identity.name, "prefix": identity.prefix, "business": identity.business, "owner": identity.owner,
+            "class": class,
+        }))
+    }
+
+    /// First and last offending packet, by which the raw packets can be fetched again, and what they were held against.
+    fn evidence(&self, open: &Open) -> Vec<Value> {
+        let seen = |kind: &str, seen: &Seen| {
+            json!({
+                "kind": kind, "point": self.point(seen.point), "ts_ns": seen.ts_ns, "sport": seen.sport,
+                "dport": seen.dport, "ip_id": seen.ip_id,
+            })
+        };
+        let mut evidence = vec![seen("first-packet", &open.first), seen("last-packet", &open.last)];
+        if let Some(bundle) = &self.bundle {
+            let allowed = bundle.identity(open.who).map(|identity| identity.allowed);
+            let allowed = allowed
+                .filter(|bits| *bits != u64::MAX)
+                .map(|bits| (0..64_u8).filter(|mark| bits & 1 << mark != 0).collect::<Vec<_>>());
+            evidence.push(json!({"kind": "allowance", "bundle": bundle.version, "allowed_dscp": allowed}));
+        }
+        if open.key.name == Name::DscpRewritten {
+            let to: serde_json::Map<_, _> =
+                open.changed_to.iter().map(|(mark, packets)| (mark.to_string(), json!(packets))).collect();
+            evidence.push(json!({"kind": "rewritten", "from_dscp": open.key.dscp, "to_dscp": to}));
+        }
+        evidence
+    }
+}
+
+fn key_of(offence: &Offence<'_>) -> Key {
+    Key {
+        src: offence.key.src,
+        dst: offence.key.dst,
+        realm: offence.key.realm,
+        version: offence.key.version,
+        proto: offence.key.proto,
+        port: ServerPort::of(offence.server_port),
+        dscp: offence.dscp,
+        name: offence.name,
+    }
+}
+
+impl Key {
+    fn json(&self, realm: &str) -> Vec<Value> {
+        vec![
+            json!(realm),
+            json!(address(self.version, self.src)),
+            json!(address(self.version, self.dst)),
+            json!(protocol(self.proto)),
+            json!(self.port),
+            json!(self.dscp),
+            json!(self.name),
+        ]
+    }
+}
+
+impl Open {
+    fn new(key: Key, id: String, offence: &Offence<'_>) -> Self {
+        let seen = Seen::of(offence);
+        Self {
+            key,
+            id,
+            revision: 0,
+            who: offence.who,
+            packets: 0,
+            bytes: 0,
+            connections: 0,
+            active_ns: 0,
+            first: seen,
+            last: seen,
+            emitted_ns: offence.ts_ns,
+            dirty: false,
+            volume: false,
+            second: offence.ts_ns / SECOND,
+            second_packets: 0,
+            second_bytes: 0,
+            changed_to: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>) {
+        let second = offence.ts_ns / SECOND;
+        if second != self.second {
+            if let Some(all) = class_bytes(self.second) {
+                self.volume |= self.second_packets >= VOLUME_PACKETS && self.second_bytes * 100 >= all * VOLUME_SHARE;
+            }
+            (self.second, self.second_packets, self.second_bytes) = (second, 0, 0);
+        }
+        self.second_packets += 1;
+        self.second_bytes += u64::from(offence.frame_len);
+        self.active_ns += offence.ts_ns.saturating_sub(self.last.ts_ns).min(SECOND);
+        self.last = Seen::of(offence);
+        self.who = offence.who;
+        self.packets += 1;
+        self.bytes += u64::from(offence.frame_len);
+        self.connections += u64::from(offence.new_flow || self.packets == 1);
+        self.dirty = true;
+        if let Some(mark) = offence.changed_to {
+            match self.changed_to.iter_mut().find(|(known, _)| *known == mark) {
+                Some((_, packets)) => *packets += 1,
+                None => self.changed_to.push((mark, 1)),
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn of(offence: &Offence<'_>) -> Self {
+        let (sport, dport) = (offence.key.sport, offence.key.dport);
+        Self { point: offence.point, ts_ns: offence.ts_ns, sport, dport, ip_id: offence.ip_id }
+    }
+}

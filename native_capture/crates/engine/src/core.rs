@@ -1,0 +1,267 @@
+//! One packet at a time, in order of time, the same for files and live.
+
+use std::sync::Arc;
+
+use nc_correlate::{identity_of, Again, Matcher, Sighting};
+use nc_decode::Packet;
+use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
+use nc_flow::{FlowKey, FlowTable, Fragments, KeyedState, Limits, TcpEvent, TcpTracker};
+
+use crate::observe::{Observation, Observer};
+use crate::path::Path;
+use crate::point::Point;
+
+const SECOND: u64 = 1_000_000_000;
+/// How often packet time wakes the judge.
+const TICK_NS: u64 = SECOND / 10;
+/// Flow records looked at per tick for being idle.
+const SWEEP: usize = 16_384;
+/// Flow number of a packet whose flow found no room.
+const NO_FLOW: u32 = u32::MAX;
+
+/// Sizes; all memory of the engine follows from them. `observe`: rows per second are kept; `path`: delays and rewrites
+/// are kept for a report.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub flows: usize,
+    pub idle_ns: Option<u64>,
+    pub in_flight: usize,
+    pub observe: bool,
+    pub path: bool,
+}
+
+/// The engine's memory. Feed packets in order of time.
+pub(crate) struct Core {
+    pub points: Vec<Point>,
+    pub flows: FlowTable,
+    pub judge: Judge,
+    pub path: Option<Path>,
+    pub matcher: Option<Matcher>,
+    /// Revisions and rows that are due; taken by the caller.
+    pub verdicts: Vec<Verdict>,
+    pub observations: Vec<Observation>,
+    observers: Vec<Observer>,
+    incomplete: Vec<u64>,
+    realms: Vec<String>,
+    fragments: Fragments,
+    hashers: (KeyedState, KeyedState),
+    now_ns: u64,
+    next_tick_ns: u64,
+    second: Option<u64>,
+    /// Packets seen at one point only whose window had not passed when the capture ended.
+    pub unsettled: u64,
+}
+
+impl Core {
+    pub fn new(names: &[String], size: Size) -> Self {
+        let several = names.len() > 1;
+        let tracker = || several.then(|| TcpTracker::new(size.flows));
+        let places = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
+        let window_ns = SECOND;
+        Self {
+            points: names.iter().map(|name| Point::new(name.clone(), tracker())).collect(),
+            flows: FlowTable::new(Limits { flows: size.flows, idle_ns: size.idle_ns }),
+            judge: Judge::new(places),
+            path: (several && size.path).then(|| Path::new(names.len())),
+            matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
+            verdicts: Vec::new(),
+            observations: Vec::new(),
+            observers: if size.observe { names.iter().map(|_| Observer::default()).collect() } else { Vec::new() },
+            incomplete: vec![0; names.len()],
+            realms: vec![String::new()],
+            fragments: Fragments::default(),
+            hashers: Default::default(),
+            now_ns: 0,
+            next_tick_ns: 0,
+            second: None,
+            unsettled: 0,
+        }
+    }
+
+    /// Judge by this bundle from now on; it also says the realm of each point and the window of matching.
+    pub fn set_bundle(&mut self, bundle: Arc<Bundle>) {
+        for point in &mut self.points {
+            let realm = bundle.realm_of(&point.name);
+            let known = self.realms.iter().position(|known| known == realm);
+            point.realm = known.unwrap_or_else(|| {
+                self.realms.push(realm.to_owned());
+                self.realms.len() - 1
+            }) as u16;
+        }
+        if let Some(matcher) = &mut self.matcher {
+            matcher.set_window(bundle.match_window_ms * 1_000_000);
+        }
+        self.judge.set_bundle(bundle);
+    }
+
+    /// Account one frame of point `number`. Frames must come in order of time.
+    pub fn packet(&mut self, number: u16, packet: &Packet) {
+        self.advance(packet.ts_ns);
+        let point = &mut self.points[usize::from(number)];
+        point.count(packet);
+        if !packet.is_ip() {
+            return;
+        }
+        if let Some(observer) = self.observers.get_mut(usize::from(number)) {
+            observer.count(packet);
+        }
+        let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
+        let Some(matcher) = &mut self.matcher else {
+            let seen = self.flows.observe(key, number, packet);
+            self.count_tcp(number, packet, seen.map_or_else(TcpEvent::default, |(_, event)| event));
+            if let Some((flow, _)) = seen {
+                self.judge_host(flow, number, packet);
+            }
+            return;
+        };
+        let id = identity_of(packet, key.realm, &self.hashers);
+        let sighting = matcher.sight(id, number, packet);
+        if let Some(tracker) = point.tracker.as_mut().filter(|_| packet.is_tcp()) {
+            let event = tracker.observe(key, packet);
+            self.count_tcp(number, packet, event);
+        }
+        match sighting {
+            Sighting::Again(again) => self.again(number, packet, &again),
+            Sighting::First => {
+                let flow = self.flows.observe(key, number, packet).map_or(NO_FLOW, |(flow, _)| flow);
+                if let Some(matcher) = &mut self.matcher {
+                    matcher.remember(id, number, packet, flow);
+                }
+                if flow != NO_FLOW {
+                    self.judge_host(flow, number, packet);
+                }
+            }
+        }
+    }
+
+    fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
+        self.points[usize::from(number)].count_tcp(event);
+        if let Some(observer) = self.observers.get_mut(usize::from(number)) {
+            observer.count_tcp(packet.dscp, event);
+        }
+    }
+
+    /// A packet counted and judged before, seen at a later point.
+    fn again(&mut self, number: u16, packet: &Packet, again: &Again) {
+        if let Some(path) = &mut self.path {
+            path.passed(again.from, number, again.first_dscp, packet.ts_ns.saturating_sub(again.from_ns));
+        }
+        if again.flow == NO_FLOW {
+            return;
+        }
+        let flow = self.flows.flow_mut(again.flow);
+        flow.dscp.entry(again.first_dscp).matched += 1;
+        if again.from_dscp == packet.dscp {
+            return;
+        }
+        let key = flow.key;
+        if let Some(path) = &mut self.path {
+            path.rewritten(key, again.from_dscp, packet.dscp);
+        }
+        let bit = 1_u64 << (again.from_dscp & 63);
+        let new_flow = flow.rewritten & bit == 0;
+        flow.rewritten |= bit;
+        let change = (Name::DscpRewritten, again.from_dscp, Some(packet.dscp));
+        self.offend(again.flow, number, packet, change, new_flow);
+    }
+
+    /// Is the mark its sender's own? ICMP errors carry the mark of the packet they answer; only echo is judged.
+    fn judge_host(&mut self, number: u32, point: u16, packet: &Packet) {
+        let Some(bundle) = self.judge.bundle() else { return };
+        if packet.is_icmp() && !packet.is_echo() {
+            return;
+        }
+        let flow = self.flows.flow_mut(number);
+        if flow.who_version != self.judge.generation() {
+            flow.who_version = self.judge.generation();
+            flow.who = bundle.find(&self.realms[usize::from(flow.key.realm)], flow.key.version, flow.key.src);
+        }
+        let Some(name) = bundle.breach(flow.who, packet.dscp) else { return };
+        let bit = 1_u64 << (packet.dscp & 63);
+        let new_flow = flow.judged & bit == 0;
+        flow.judged |= bit;
+        self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
+    }
+
+    fn offend(&mut self, number: u32, point: u16, packet: &Packet, what: (Name, u8, Option<u8>), new_flow: bool) {
+        let flow = self.flows.flow(number);
+        let offence = Offence {
+            name: what.0,
+            key: &flow.key,
+            server_port: self.flows.server_port(number),
+            who: flow.who,
+            dscp: what.1,
+            point,
+            ts_ns: packet.ts_ns,
+            frame_len: packet.frame_len,
+            ip_id: packet.ip_id,
+            new_flow,
+            changed_to: what.2,
+        };
+        // A rewritten mark is measured where it arrives, among packets of the new mark.
+        let dscp = what.2.unwrap_or(what.1);
+        let place = &self.points[usize::from(point)];
+        self.judge.offend(&offence, |second| place.class_bytes(second, dscp), &mut self.verdicts);
+    }
+
+    /// Packet time goes on.
+    fn advance(&mut self, ts_ns: u64) {
+        self.now_ns = self.now_ns.max(ts_ns);
+        if !self.observers.is_empty() {
+            self.roll(self.now_ns / SECOND);
+        }
+        let flows = &mut self.flows;
+        if let Some(matcher) = &mut self.matcher {
+            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone));
+        }
+        if self.now_ns >= self.next_tick_ns {
+            self.next_tick_ns = self.now_ns + TICK_NS;
+            flows.expire(self.now_ns, SWEEP);
+            self.judge.tick(self.now_ns, &mut self.verdicts);
+        }
+    }
+
+    /// Hand out the rows of a second that is over.
+    fn roll(&mut self, second: u64) {
+        let over = *self.second.get_or_insert(second);
+        if second <= over {
+            return;
+        }
+        for (number, observer) in self.observers.iter_mut().enumerate() {
+            let point = &self.points[number];
+            let complete = self.incomplete[number] <= over;
+            let realm = &self.realms[usize::from(point.realm)];
+            self.observations.push(observer.take(&point.name, realm, over, complete));
+        }
+        self.second = Some(second);
+    }
+
+    /// Packets of this point were dropped at or before `ts_ns`: rows up to that second are incomplete.
+    pub fn dropped(&mut self, number: usize, ts_ns: u64) {
+        self.incomplete[number] = self.incomplete[number].max(ts_ns / SECOND + 1);
+    }
+
+    /// Packets that some full table turned away.
+    pub fn overflow(&self) -> u64 {
+        let in_flight = self.matcher.as_ref().map_or(0, Matcher::overflow);
+        self.flows.overflow() + in_flight + self.judge.overflow()
+    }
+
+    /// The end of a capture: nothing more will be matched; what has changed is put out.
+    pub fn finish(&mut self) {
+        let flows = &mut self.flows;
+        if let Some(matcher) = &mut self.matcher {
+            matcher.expire(u64::MAX, |gone| {
+                self.unsettled += u64::from(gone.points.count_ones() == 1);
+                unmatched(flows, &gone);
+            });
+        }
+        self.judge.finish(&mut self.verdicts);
+    }
+}
+
+fn unmatched(flows: &mut FlowTable, gone: &nc_correlate::Gone) {
+    if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
+        flows.flow_mut(gone.flow).dscp.entry(gone.first_dscp).unmatched += 1;
+    }
+}

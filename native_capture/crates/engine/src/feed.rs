@@ -1,0 +1,155 @@
+//! What a running engine reads: rings of interfaces, or files at their own pace.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nc_decode::{decode, Packet};
+use nc_source::{wait_readable, CaptureFile, Ring, SourceError};
+
+/// One wait for packets.
+pub(crate) const WAIT: Duration = Duration::from_millis(20);
+/// Most packets of a file taken at once.
+const BURST: usize = 4_096;
+
+/// Cumulative counters of one point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub received: u64,
+    pub dropped: u64,
+}
+
+/// A source of packets of several points.
+pub(crate) trait Feed: Send {
+    /// Sleep until there may be packets, a short while at most.
+    fn wait(&mut self);
+    /// Hand over what has come: (point, packet), each point's in its own order. Returns how many.
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize;
+    fn taken(&mut self, point: usize) -> Taken;
+    /// Interface or file of a point.
+    fn place(&self, point: usize) -> String;
+    /// Why nothing can come any more, as one line; None while all is well. Asked only in quiet times.
+    fn trouble(&mut self) -> Option<String>;
+    /// Everything was read, for ever.
+    fn is_over(&self) -> bool;
+}
+
+/// Live interfaces.
+pub(crate) struct RingFeed(pub Vec<Ring>);
+
+impl Feed for RingFeed {
+    fn wait(&mut self) {
+        wait_readable(&self.0, WAIT.as_millis() as i32);
+    }
+
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+        let mut read = 0;
+        for (number, ring) in self.0.iter_mut().enumerate() {
+            read += ring.drain(|frame| sink(number, decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes)));
+        }
+        read
+    }
+
+    fn taken(&mut self, point: usize) -> Taken {
+        let stats = self.0[point].stats();
+        Taken { received: stats.received, dropped: stats.dropped }
+    }
+
+    fn place(&self, point: usize) -> String {
+        self.0[point].interface().to_owned()
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        let gone = self.0.iter().find(|ring| !ring.is_attached())?;
+        Some(format!("{}: the interface is gone. Start again when it is back", gone.interface()))
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// Files, played so that a second of packet time takes a second.
+pub(crate) struct FileFeed {
+    files: Vec<Played>,
+    /// When playing began, and the earliest packet time.
+    began: Option<(Instant, u64)>,
+    error: Option<SourceError>,
+}
+
+struct Played {
+    path: PathBuf,
+    file: CaptureFile,
+    next: Option<Packet>,
+    taken: Taken,
+}
+
+impl FileFeed {
+    pub fn open(paths: Vec<PathBuf>) -> Result<Self, SourceError> {
+        let mut files = Vec::new();
+        for path in paths {
+            let file = CaptureFile::open(&path)?;
+            files.push(Played { path, file, next: None, taken: Taken::default() });
+        }
+        let mut feed = Self { files, began: None, error: None };
+        for number in 0..feed.files.len() {
+            feed.step(number);
+        }
+        Ok(feed)
+    }
+
+    /// Read one packet ahead; a damaged file ends where the damage begins.
+    fn step(&mut self, number: usize) {
+        let played = &mut self.files[number];
+        match played.file.next_frame() {
+            Ok(frame) => played.next = frame.map(|f| decode(f.link, f.ts_ns, f.frame_len, f.bytes)),
+            Err(error) => {
+                played.next = None;
+                self.error = Some(error);
+            }
+        }
+    }
+
+    /// Packet time that has come by now.
+    fn due_ns(&mut self) -> u64 {
+        let first = self.files.iter().filter_map(|played| Some(played.next?.ts_ns)).min();
+        let (began, first) = *self.began.get_or_insert_with(|| (Instant::now(), first.unwrap_or(0)));
+        first.saturating_add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Feed for FileFeed {
+    fn wait(&mut self) {
+        std::thread::sleep(WAIT);
+    }
+
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+        let due_ns = self.due_ns();
+        let mut read = 0;
+        for number in 0..self.files.len() {
+            for _ in 0..BURST {
+                let Some(packet) = self.files[number].next.filter(|packet| packet.ts_ns <= due_ns) else { break };
+                sink(number, packet);
+                self.files[number].taken.received += 1;
+                read += 1;
+                self.step(number);
+            }
+        }
+        read
+    }
+
+    fn taken(&mut self, point: usize) -> Taken {
+        self.files[point].taken
+    }
+
+    fn place(&self, point: usize) -> String {
+        self.files[point].path.display().to_string()
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        Some(self.error.as_ref()?.to_string())
+    }
+
+    fn is_over(&self) -> bool {
+        self.files.iter().all(|played| played.next.is_none())
+    }
+}

@@ -1,0 +1,17 @@
+//! Puts the rooms together: packets of several observation points in one order of time, through matching, flow table
+//! and judge, to a report (files) or to batches (live).
+
+mod core;
+mod feed;
+mod lane;
+mod live;
+mod observe;
+mod offline;
+mod outbox;
+mod path;
+mod point;
+mod report;
+
+pub use live::{Live, LiveError, LiveSettings};
+pub use nc_source::SourceError;
+pub use offline::{analyse, AnalyseError, Request};

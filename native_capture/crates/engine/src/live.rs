@@ -1,0 +1,264 @@
+//! A running engine: one thread reads all points, puts the packets into one order of time and judges; its owner
+//! collects batch bodies when it likes.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use nc_detect::Bundle;
+use nc_source::{Ring, SourceError};
+
+use crate::core::{Core, Size};
+use crate::feed::{Feed, FileFeed, RingFeed};
+use crate::lane::{earliest, Lane};
+use crate::outbox::{Health, Outbox, PointHealth};
+
+/// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
+const HOLD_NS: u64 = 50_000_000;
+/// After so many waits without any packet nothing earlier can come any more.
+const QUIET_WAITS: u32 = 3;
+/// And after so many it is looked whether anything can come at all.
+const LOOK_WAITS: u32 = 50;
+/// Most packets that wait in one lane; beyond that they go on without waiting.
+const MAX_WAITING: usize = 1 << 20;
+const MAX_POINTS: usize = 32;
+const SIZE: Size =
+    Size { flows: 1 << 18, idle_ns: Some(300_000_000_000), in_flight: 1 << 19, observe: true, path: false };
+
+/// `points`: name and interface. `snaplen`: bytes kept of a frame; `ring_mb`: MiB of ring per interface.
+#[derive(Clone, Debug)]
+pub struct LiveSettings {
+    pub points: Vec<(String, String)>,
+    pub snaplen: u32,
+    pub ring_mb: u32,
+}
+
+#[derive(Debug)]
+pub enum LiveError {
+    Source(SourceError),
+    Usage(String),
+    /// The engine's thread has ended.
+    Ended(String),
+}
+
+impl fmt::Display for LiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LiveError::Source(error) => error.fmt(f),
+            LiveError::Usage(what) | LiveError::Ended(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for LiveError {}
+
+/// Between the engine's thread and its owner.
+#[derive(Default)]
+struct Shared {
+    outbox: Mutex<Outbox>,
+    ready: Condvar,
+    stop: AtomicBool,
+    next_bundle: Mutex<Option<Arc<Bundle>>>,
+}
+
+/// A lock is poisoned only by a panic elsewhere, which `poll` reports by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The owner's end. Dropping it ends the capture.
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Live {
+    /// Capture from interfaces. Without a bundle nothing is judged (`judging: false`), all is counted.
+    pub fn open(settings: &LiveSettings, bundle: Option<Bundle>) -> Result<Self, LiveError> {
+        check(&settings.points)?;
+        let open = |(_, interface): &(String, String)| Ring::open(interface, settings.snaplen, settings.ring_mb);
+        let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
+        Self::start(&settings.points, Box::new(RingFeed(rings)), bundle)
+    }
+
+    /// Play files (name, path) as if they were captured now, one second of packet time in one second; after their end
+    /// `poll` goes on giving empty bodies.
+    pub fn replay(points: &[(String, String)], bundle: Option<Bundle>) -> Result<Self, LiveError> {
+        check(points)?;
+        let paths = points.iter().map(|(_, path)| PathBuf::from(path)).collect();
+        Self::start(points, Box::new(FileFeed::open(paths).map_err(LiveError::Source)?), bundle)
+    }
+
+    fn start(points: &[(String, String)], feed: Box<dyn Feed>, bundle: Option<Bundle>) -> Result<Self, LiveError> {
+        let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
+        let shared = Arc::new(Shared::default());
+        let mut worker = Worker::new(&names, feed, Arc::clone(&shared));
+        if let Some(bundle) = bundle {
+            worker.set_bundle(Arc::new(bundle));
+        }
+        worker.publish();
+        let thread = std::thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || worker.run())
+            .map_err(|error| LiveError::Ended(format!("cannot start a thread ({error}). Check the limits")))?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Wait up to `timeout` for finished work and hand it over as JSON, UTF-8; with empty lists when there is none.
+    pub fn poll(&self, timeout: Duration) -> Result<Vec<u8>, LiveError> {
+        let idle = |outbox: &mut Outbox| outbox.is_empty() && outbox.failed.is_none();
+        let guard = lock(&self.shared.outbox);
+        let waited = self.shared.ready.wait_timeout_while(guard, timeout, idle);
+        let mut outbox = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if outbox.is_empty() {
+            if let Some(why) = outbox.failed.clone() {
+                return Err(LiveError::Ended(why));
+            }
+            if lock(&self.thread).as_ref().is_none_or(JoinHandle::is_finished) {
+                return Err(LiveError::Ended("the capture has ended. Open it again".into()));
+            }
+        }
+        Ok(outbox.take())
+    }
+
+    /// Judge by this bundle from the next packets on; returns its version.
+    pub fn set_bundle(&self, bundle: Bundle) -> String {
+        let version = bundle.version.clone();
+        *lock(&self.shared.next_bundle) = Some(Arc::new(bundle));
+        version
+    }
+
+    /// End the capture and give the interfaces back. What was not collected can still be polled.
+    pub fn close(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread {
+            // A panic of the thread was printed when it happened; closing has nothing to add.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn check(points: &[(String, String)]) -> Result<(), LiveError> {
+    if points.is_empty() || points.len() > MAX_POINTS {
+        return Err(LiveError::Usage(format!("{} points given. Give 1 to {MAX_POINTS}", points.len())));
+    }
+    for (at, (name, place)) in points.iter().enumerate() {
+        if points[..at].iter().any(|(other, same)| other == name || same == place) {
+            let what = format!("point {name} on {place}: named twice. Give each place one name of its own");
+            return Err(LiveError::Usage(what));
+        }
+    }
+    Ok(())
+}
+
+/// The engine's thread.
+struct Worker {
+    core: Core,
+    feed: Box<dyn Feed>,
+    lanes: Vec<Lane>,
+    newest_ns: u64,
+    quiet: u32,
+    health: Health,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    fn new(names: &[String], feed: Box<dyn Feed>, shared: Arc<Shared>) -> Self {
+        let points = names.iter().enumerate().map(|(number, name)| PointHealth {
+            point: name.clone(),
+            interface: feed.place(number),
+            ..PointHealth::default()
+        });
+        let health = Health { engine: env!("CARGO_PKG_VERSION"), points: points.collect(), ..Health::default() };
+        let lanes = names.iter().map(|_| Lane::default()).collect();
+        Self { core: Core::new(names, SIZE), feed, lanes, newest_ns: 0, quiet: 0, health, shared }
+    }
+
+    fn set_bundle(&mut self, bundle: Arc<Bundle>) {
+        let version = bundle.version.clone();
+        self.core.set_bundle(bundle);
+        lock(&self.shared.outbox).bundle = Some(version);
+    }
+
+    fn run(mut self) {
+        let mut ended = false;
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let bundle = lock(&self.shared.next_bundle).take();
+            if let Some(bundle) = bundle {
+                self.set_bundle(bundle);
+            }
+            self.feed.wait();
+            let read = self.read();
+            self.quiet = if read > 0 { 0 } else { self.quiet.saturating_add(1) };
+            self.release();
+            if self.feed.is_over() && self.quiet > QUIET_WAITS && !ended {
+                ended = true;
+                self.core.finish();
+            }
+            self.publish();
+            if self.quiet > 0 && self.quiet % LOOK_WAITS == 0 {
+                if let Some(why) = self.feed.trouble() {
+                    lock(&self.shared.outbox).failed = Some(why);
+                    break;
+                }
+            }
+        }
+        self.shared.ready.notify_all();
+    }
+
+    /// Take everything that waits, and the counters.
+    fn read(&mut self) -> usize {
+        let (lanes, newest_ns) = (&mut self.lanes, &mut self.newest_ns);
+        let read = self.feed.read(&mut |number, packet| {
+            *newest_ns = (*newest_ns).max(packet.ts_ns);
+            lanes[number].push(packet);
+        });
+        for (number, point) in self.health.points.iter_mut().enumerate() {
+            let taken = self.feed.taken(number);
+            if taken.dropped > point.dropped {
+                self.core.dropped(number, self.newest_ns);
+            }
+            (point.received, point.dropped) = (taken.received, taken.dropped);
+        }
+        read
+    }
+
+    /// Let packets go on to the judge whose turn has surely come.
+    fn release(&mut self) {
+        let hold = if self.lanes.len() > 1 && self.quiet < QUIET_WAITS { HOLD_NS } else { 0 };
+        let horizon = self.newest_ns.saturating_sub(hold);
+        while let Some((number, ns)) = earliest(self.lanes.iter()) {
+            if ns > horizon && self.lanes.iter().all(|lane| lane.len() < MAX_WAITING) {
+                break;
+            }
+            let Some(packet) = self.lanes[number].pop() else { break };
+            self.core.packet(number as u16, &packet);
+        }
+    }
+
+    /// Put finished work and the counters where the owner finds them.
+    fn publish(&mut self) {
+        self.health.received = self.health.points.iter().map(|point| point.received).sum();
+        self.health.dropped.kernel = self.health.points.iter().map(|point| point.dropped).sum();
+        self.health.decode_errors = self.core.points.iter().map(|point| point.decode_errors).sum();
+        self.health.overflow = self.core.overflow();
+        self.health.last_packet_ns = self.core.points.iter().filter_map(|point| point.last_ns).max();
+        let mut outbox = lock(&self.shared.outbox);
+        outbox.set_health(self.health.clone());
+        self.core.verdicts.drain(..).for_each(|verdict| outbox.add(verdict));
+        self.core.observations.drain(..).for_each(|row| outbox.add_row(row));
+        if !outbox.is_empty() {
+            self.shared.ready.notify_all();
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Capture files to one report.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nc_decode::decode;
+use nc_detect::{Bundle, Verdict};
+use nc_source::{CaptureFile, Code, SourceError};
+
+use crate::core::{Core, Size};
+use crate::lane::{earliest, Lane};
+use crate::report;
+
+/// Packets read ahead per file so that small disorder in a file does not turn points around.
+const AHEAD: usize = 256;
+const SIZE: Size = Size { flows: 4 << 20, idle_ns: None, in_flight: 1 << 20, observe: false, path: true };
+/// The path between points is reported for so many.
+const MAX_POINTS: usize = 32;
+
+/// What to analyse. `points`: name and capture file; `top`: report only so many flows, the largest.
+#[derive(Debug)]
+pub struct Request {
+    pub points: Vec<(String, PathBuf)>,
+    pub bundle: Option<Bundle>,
+    pub top: Option<usize>,
+}
+
+/// Why there is no report at all.
+#[derive(Debug)]
+pub enum AnalyseError {
+    Source(SourceError),
+    /// Not a matter of one file: a repeated name, too many points.
+    Usage(String),
+}
+
+impl fmt::Display for AnalyseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnalyseError::Source(error) => error.fmt(f),
+            AnalyseError::Usage(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for AnalyseError {}
+
+/// One file being read. `error`: why reading ended early.
+pub(crate) struct Input {
+    pub path: PathBuf,
+    pub error: Option<SourceError>,
+    pub lane: Lane,
+    pub cut: u64,
+    file: CaptureFile,
+    ended: bool,
+}
+
+impl Input {
+    /// Read ahead.
+    fn fill(&mut self, ahead: usize) {
+        while !self.ended && self.lane.len() < ahead {
+            match self.file.next_frame() {
+                Ok(Some(frame)) => {
+                    self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
+                    self.lane.push(decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes));
+                }
+                Ok(None) => self.ended = true,
+                Err(error) => {
+                    self.error = Some(error);
+                    self.ended = true;
+                }
+            }
+        }
+    }
+}
+
+/// Read every file to its end, or to the first byte that cannot be read, and report in `policyhub.flows/1` (UTF-8 JSON).
+///
+/// A file that cannot be opened, or is no capture, is an error; one that is damaged later gives a partial report that
+/// says so (`points[].truncated`, `points[].error`).
+pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
+    check(&request)?;
+    let mut inputs = Vec::new();
+    for (_, path) in &request.points {
+        let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
+        let lane = Lane::default();
+        inputs.push(Input { path: path.clone(), error: None, lane, cut: 0, file, ended: false });
+    }
+    let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
+    let mut core = Core::new(&names, SIZE);
+    if let Some(bundle) = request.bundle {
+        core.set_bundle(Arc::new(bundle));
+    }
+    let mut verdicts = HashMap::new();
+    // One file alone is taken in its own order.
+    let ahead = if inputs.len() > 1 { AHEAD } else { 1 };
+    inputs.iter_mut().for_each(|input| input.fill(ahead));
+    while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
+        let Some(packet) = inputs[number].lane.pop() else { break };
+        core.packet(number as u16, &packet);
+        inputs[number].fill(ahead);
+        if !core.verdicts.is_empty() {
+            keep_latest(&mut core.verdicts, &mut verdicts);
+        }
+    }
+    core.finish();
+    keep_latest(&mut core.verdicts, &mut verdicts);
+    Ok(report::write(&core, &inputs, verdicts.into_values().collect(), request.top))
+}
+
+fn check(request: &Request) -> Result<(), AnalyseError> {
+    let names: Vec<&str> = request.points.iter().map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() || names.len() > MAX_POINTS {
+        return Err(AnalyseError::Usage(format!("{} points given. Give 1 to {MAX_POINTS} captures", names.len())));
+    }
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(AnalyseError::Usage(format!("point {name}: named twice. Give each capture a name of its own")));
+        }
+    }
+    Ok(())
+}
+
+fn keep_latest(from: &mut Vec<Verdict>, to: &mut HashMap<String, Verdict>) {
+    for verdict in from.drain(..) {
+        to.insert(verdict.id.clone(), verdict);
+    }
+}
+
+/// True for the errors of a file that ends too early or is damaged in the middle.
+pub(crate) fn is_partial(error: &SourceError) -> bool {
+    matches!(error.code, Code::Truncated | Code::Corrupt)
+}

@@ -1,0 +1,116 @@
+//! Finished work of a running engine, kept until its owner collects it.
+
+use std::collections::{HashMap, VecDeque};
+
+use nc_detect::Verdict;
+use serde::Serialize;
+
+use crate::observe::Observation;
+
+/// What nobody collects is kept up to here; what is given up is counted.
+const MAX_VERDICTS: usize = 100_000;
+const MAX_ROWS: usize = 20_000;
+
+/// Body of `flowguard.batch/1` without what the sensor adds.
+#[derive(Serialize)]
+struct Body<'a> {
+    judging: bool,
+    bundle: Option<&'a str>,
+    verdicts: Vec<Verdict>,
+    observations: VecDeque<Observation>,
+    health: &'a Health,
+}
+
+/// Since the start. `dropped.kernel`: frames for which a ring had no room. `given_up`: finished work nobody collected.
+/// `overflow`: packets that a full table turned away.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Health {
+    pub received: u64,
+    pub dropped: Dropped,
+    pub given_up: GivenUp,
+    pub decode_errors: u64,
+    pub overflow: u64,
+    pub last_packet_ns: Option<u64>,
+    pub engine: &'static str,
+    pub points: Vec<PointHealth>,
+}
+
+/// `ring` and `spool` are lost by others: nothing is dropped between ring and judge; the sensor fills `spool` in.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Dropped {
+    pub kernel: u64,
+    pub ring: u64,
+    pub spool: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct GivenUp {
+    pub verdicts: u64,
+    pub observations: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PointHealth {
+    pub point: String,
+    pub interface: String,
+    pub received: u64,
+    pub dropped: u64,
+}
+
+/// `latest`: newest revision of each verdict by id; `order`: their ids as they came.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    pub bundle: Option<String>,
+    pub health: Health,
+    /// Why the engine ended, as one line.
+    pub failed: Option<String>,
+    latest: HashMap<String, Verdict>,
+    order: Vec<String>,
+    observations: VecDeque<Observation>,
+}
+
+impl Outbox {
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty() && self.observations.is_empty()
+    }
+
+    /// A newer revision takes the place of one that was not collected.
+    pub fn add(&mut self, verdict: Verdict) {
+        if let Some(known) = self.latest.get_mut(&verdict.id) {
+            *known = verdict;
+        } else if self.order.len() < MAX_VERDICTS {
+            self.order.push(verdict.id.clone());
+            self.latest.insert(verdict.id.clone(), verdict);
+        } else {
+            self.health.given_up.verdicts += 1;
+        }
+    }
+
+    pub fn add_row(&mut self, row: Observation) {
+        if self.observations.len() >= MAX_ROWS {
+            self.observations.pop_front();
+            self.health.given_up.observations += 1;
+        }
+        self.observations.push_back(row);
+    }
+
+    /// New counters; what was given up goes on counting.
+    pub fn set_health(&mut self, health: Health) {
+        let given_up = std::mem::take(&mut self.health.given_up);
+        self.health = Health { given_up, ..health };
+    }
+
+    /// Everything finished, as JSON, UTF-8; the box is empty afterwards.
+    pub fn take(&mut self) -> Vec<u8> {
+        let order = std::mem::take(&mut self.order);
+        let body = Body {
+            judging: self.bundle.is_some(),
+            bundle: self.bundle.as_deref(),
+            verdicts: order.iter().filter_map(|id| self.latest.remove(id)).collect(),
+            observations: std::mem::take(&mut self.observations),
+            health: &self.health,
+        };
+        // Every key is a string and every value a plain number, string or list: serialising cannot fail.
+        serde_json::to_vec(&body).unwrap_or_default()
+    }
+}

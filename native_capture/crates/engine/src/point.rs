@@ -1,0 +1,73 @@
+//! What is counted of every frame at one observation point.
+
+use nc_decode::Packet;
+use nc_flow::{DscpClock, TcpCounts, TcpEvent, TcpTracker};
+
+const SECOND: u64 = 1_000_000_000;
+/// How many seconds back the judge may ask.
+const SECONDS: usize = 4;
+
+/// Totals of one point. `tracker`: its own TCP states, when packets are matched with other points.
+pub(crate) struct Point {
+    pub name: String,
+    pub realm: u16,
+    pub packets: u64,
+    pub bytes: u64,
+    pub non_ip: u64,
+    pub decode_errors: u64,
+    pub first_ns: Option<u64>,
+    pub last_ns: Option<u64>,
+    pub clock: DscpClock,
+    pub tcp: TcpCounts,
+    pub tracker: Option<TcpTracker>,
+    seconds: [(u64, [u64; 64]); SECONDS],
+}
+
+impl Point {
+    pub fn new(name: String, tracker: Option<TcpTracker>) -> Self {
+        Self {
+            name,
+            realm: 0,
+            packets: 0,
+            bytes: 0,
+            non_ip: 0,
+            decode_errors: 0,
+            first_ns: None,
+            last_ns: None,
+            clock: DscpClock::default(),
+            tcp: TcpCounts::default(),
+            tracker,
+            seconds: [(u64::MAX, [0; 64]); SECONDS],
+        }
+    }
+
+    /// Count one frame.
+    pub fn count(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_len);
+        self.first_ns = Some(self.first_ns.map_or(packet.ts_ns, |ns| ns.min(packet.ts_ns)));
+        self.last_ns = Some(self.last_ns.map_or(packet.ts_ns, |ns| ns.max(packet.ts_ns)));
+        self.decode_errors += u64::from(packet.error.is_some());
+        if !packet.is_ip() {
+            self.non_ip += 1;
+            return;
+        }
+        self.clock.add(packet.ts_ns, packet.dscp, packet.frame_len);
+        let second = packet.ts_ns / SECOND;
+        let slot = &mut self.seconds[second as usize % SECONDS];
+        if slot.0 != second {
+            *slot = (second, [0; 64]);
+        }
+        slot.1[usize::from(packet.dscp & 63)] += u64::from(packet.frame_len);
+    }
+
+    pub fn count_tcp(&mut self, event: TcpEvent) {
+        self.tcp.add(event);
+    }
+
+    /// Bytes of a mark in a whole second; None when that is too long ago.
+    pub fn class_bytes(&self, second: u64, dscp: u8) -> Option<u64> {
+        let (stamp, bytes) = &self.seconds[second as usize % SECONDS];
+        (*stamp == second).then(|| bytes[usize::from(dscp & 63)])
+    }
+}

@@ -1,0 +1,389 @@
+//! The report of an offline run: `policyhub.flows/1` of the contract.
+
+use std::collections::{HashMap, HashSet};
+
+use nc_correlate::Delays;
+use nc_decode::NO_VLAN;
+use nc_detect::{ServerPort, Verdict};
+use nc_flow::{address, protocol, Flow, FlowKey, TcpCounts};
+use serde::{Serialize, Serializer};
+
+use crate::core::Core;
+use crate::offline::{is_partial, Input};
+use crate::point::Point;
+
+/// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
+const NOT_EVALUATED: [&str; 4] = ["queues", "microbursts", "signatures", "roce"];
+
+/// A JSON object with marks as keys, ascending.
+struct ByMark<T>(Vec<(u8, T)>);
+
+impl<T: Serialize> Serialize for ByMark<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(mark, value)| (mark.to_string(), value)))
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    engine: &'static str,
+    bundle: Option<&'a str>,
+    judging: bool,
+    not_evaluated: [&'static str; 4],
+    points: Vec<PointRow<'a>>,
+    flows: Vec<FlowRow<'a>>,
+    flows_total: usize,
+    verdicts: Vec<Verdict>,
+    path: Option<PathRow<'a>>,
+    roce: Option<()>,
+    overflow: Overflow,
+}
+
+/// Packets that a full table turned away; all zero in a sound report.
+#[derive(Serialize)]
+struct Overflow {
+    flows: u64,
+    in_flight: u64,
+    verdicts: u64,
+    tcp: u64,
+    late: u64,
+    rewrites: u64,
+}
+
+#[derive(Serialize)]
+struct PointRow<'a> {
+    name: &'a str,
+    file: String,
+    packets: u64,
+    bytes: u64,
+    non_ip: u64,
+    first_ns: Option<u64>,
+    last_ns: Option<u64>,
+    truncated: bool,
+    error: Option<String>,
+    decode_errors: u64,
+    cut_packets: u64,
+    out_of_order: u64,
+    dscp: ByMark<DscpRow>,
+    queues: [(); 0],
+    microbursts: [(); 0],
+    tcp: TcpRow,
+}
+
+#[derive(Serialize)]
+struct DscpRow {
+    packets: u64,
+    bytes: u64,
+    peak_1ms_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct MarkRow {
+    packets: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct TcpRow {
+    data_segments: u64,
+    retransmitted: u64,
+    syn_retransmitted: u64,
+    fin_retransmitted: u64,
+    zero_window: u64,
+}
+
+#[derive(Serialize)]
+struct FlowRow<'a> {
+    point: &'a str,
+    src: String,
+    dst: String,
+    sport: u16,
+    dport: u16,
+    proto: String,
+    vlan: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inner_vlan: Option<u16>,
+    server_port: ServerPort,
+    packets: u64,
+    bytes: u64,
+    first_ns: u64,
+    last_ns: u64,
+    dscp: ByMark<MarkRow>,
+    tcp: TcpRow,
+    signatures: [(); 0],
+    identity: Ends<'a>,
+}
+
+#[derive(Serialize)]
+struct Ends<'a> {
+    src: Option<&'a str>,
+    dst: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct DelayRow {
+    p50: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct ClassRow {
+    matched: u64,
+    lost: u64,
+    delay_ns: DelayRow,
+}
+
+/// Both directions together, and each alone. `unmatched`: seen at one point only, and nothing shows that they should
+/// have passed the other; `unsettled`: of all these, whose time had not run out at the end of the capture.
+#[derive(Serialize)]
+struct PathRow<'a> {
+    from: &'a str,
+    to: &'a str,
+    matched: u64,
+    lost: u64,
+    unmatched: u64,
+    unsettled: u64,
+    delay_ns: DelayRow,
+    by_dscp: ByMark<ClassRow>,
+    directions: Vec<DirectionRow<'a>>,
+    rewrites: Vec<RewriteRow>,
+}
+
+#[derive(Serialize)]
+struct DirectionRow<'a> {
+    from: &'a str,
+    to: &'a str,
+    matched: u64,
+    lost: u64,
+    delay_ns: DelayRow,
+    by_dscp: ByMark<ClassRow>,
+}
+
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+struct RewriteRow {
+    src: String,
+    dst: String,
+    sport: u16,
+    dport: u16,
+    proto: String,
+    from_dscp: u8,
+    to_dscp: u8,
+    packets: u64,
+}
+
+pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, top: Option<usize>) -> Vec<u8> {
+    verdicts.sort_by(|a, b| {
+        let key = |v: &Verdict| (v.first_ns, v.name, v.server_port, v.dscp);
+        key(a).cmp(&key(b)).then_with(|| (&a.src, &a.dst, &a.proto).cmp(&(&b.src, &b.dst, &b.proto)))
+    });
+    let bundle = core.judge.bundle();
+    let report = Report {
+        schema: "policyhub.flows/1",
+        engine: env!("CARGO_PKG_VERSION"),
+        bundle: bundle.map(|bundle| bundle.version.as_str()),
+        judging: bundle.is_some(),
+        not_evaluated: NOT_EVALUATED,
+        points: core.points.iter().zip(inputs).map(|(point, input)| point_row(point, input)).collect(),
+        flows: flow_rows(core, top),
+        flows_total: core.flows.iter().count(),
+        verdicts,
+        path: path_row(core),
+        roce: None,
+        overflow: Overflow {
+            flows: core.flows.overflow(),
+            in_flight: core.matcher.as_ref().map_or(0, |matcher| matcher.overflow()),
+            verdicts: core.judge.overflow(),
+            tcp: core.points.iter().filter_map(|point| point.tracker.as_ref()).map(|t| t.overflow()).sum(),
+            late: core.points.iter().map(|point| point.clock.late()).sum(),
+            rewrites: core.path.as_ref().map_or(0, |path| path.rewrites_overflow),
+        },
+    };
+    // Every key is a string and every value a plain number, string or list: serialising cannot fail.
+    serde_json::to_vec(&report).unwrap_or_default()
+}
+
+fn point_row<'a>(point: &'a Point, input: &Input) -> PointRow<'a> {
+    let totals = point.clock.totals().iter().enumerate().filter(|(_, mark)| mark.packets > 0);
+    let dscp = totals.map(|(mark, sum)| {
+        (mark as u8, DscpRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
+    });
+    PointRow {
+        name: &point.name,
+        file: input.path.display().to_string(),
+        packets: point.packets,
+        bytes: point.bytes,
+        non_ip: point.non_ip,
+        first_ns: point.first_ns,
+        last_ns: point.last_ns,
+        truncated: input.error.as_ref().is_some_and(is_partial),
+        error: input.error.as_ref().map(ToString::to_string),
+        decode_errors: point.decode_errors,
+        cut_packets: input.cut,
+        out_of_order: input.lane.out_of_order,
+        dscp: ByMark(dscp.collect()),
+        queues: [],
+        microbursts: [],
+        tcp: tcp_row(&point.tcp),
+    }
+}
+
+fn tcp_row(counts: &TcpCounts) -> TcpRow {
+    TcpRow {
+        data_segments: counts.data_segments,
+        retransmitted: counts.retransmitted,
+        syn_retransmitted: counts.syn_retransmitted,
+        fin_retransmitted: counts.fin_retransmitted,
+        zero_window: counts.zero_window,
+    }
+}
+
+/// Largest first; equal ones by key, so that the same capture gives the same bytes.
+fn flow_rows(core: &Core, top: Option<usize>) -> Vec<FlowRow<'_>> {
+    let mut all: Vec<(u32, &Flow)> = core.flows.iter().collect();
+    all.sort_unstable_by_key(|(_, flow)| (std::cmp::Reverse(flow.bytes), flow.key, flow.point));
+    all.truncate(top.unwrap_or(usize::MAX));
+    all.into_iter().map(|(number, flow)| flow_row(core, number, flow)).collect()
+}
+
+fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
+    let key = &flow.key;
+    let name = |address| {
+        let bundle = core.judge.bundle()?;
+        let realm = &core.judge.places().get(usize::from(flow.point))?.realm;
+        Some(bundle.identity(bundle.find(realm, key.version, address))?.name.as_str())
+    };
+    let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
+    FlowRow {
+        point: &core.points[usize::from(flow.point)].name,
+        src: address(key.version, key.src),
+        dst: address(key.version, key.dst),
+        sport: key.sport,
+        dport: key.dport,
+        proto: protocol(key.proto).into_owned(),
+        vlan: tag(key.vlan >> 16),
+        inner_vlan: tag(key.vlan & 0xffff),
+        server_port: ServerPort::of(core.flows.server_port(number)),
+        packets: flow.packets,
+        bytes: flow.bytes,
+        first_ns: flow.first_ns,
+        last_ns: flow.last_ns,
+        dscp: ByMark(flow.dscp.iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect()),
+        tcp: tcp_row(&flow.tcp),
+        signatures: [],
+        identity: Ends { src: name(key.src), dst: name(key.dst) },
+    }
+}
+
+/// Packets per first point and mark that were seen nowhere else.
+struct Losses {
+    lost: [[u64; 64]; 2],
+    unmatched: u64,
+}
+
+type Host = (u16, u8, u128);
+
+/// A packet seen at one point only is lost when others of its source and destination passed both points, or when its
+/// destination speaks from behind the other point. Otherwise nothing says that it should have passed.
+fn losses(core: &Core) -> Losses {
+    let host = |key: &FlowKey, address| -> Host { (key.realm, key.version, address) };
+    let mut passed: HashSet<(Host, u128)> = HashSet::new();
+    let mut homes: HashMap<Host, u8> = HashMap::new();
+    for (_, flow) in core.flows.iter() {
+        *homes.entry(host(&flow.key, flow.key.src)).or_default() |= 1 << flow.point;
+        if flow.dscp.iter().any(|(_, count)| count.matched > 0) {
+            passed.insert((host(&flow.key, flow.key.src), flow.key.dst));
+        }
+    }
+    let mut losses = Losses { lost: [[0; 64]; 2], unmatched: 0 };
+    for (_, flow) in core.flows.iter() {
+        let (src, dst) = (host(&flow.key, flow.key.src), host(&flow.key, flow.key.dst));
+        let behind_the_other = homes.get(&dst).copied() == Some(1 << (1 - flow.point));
+        let crosses = behind_the_other || passed.contains(&(src, flow.key.dst));
+        for (mark, count) in flow.dscp.iter() {
+            if crosses {
+                losses.lost[usize::from(flow.point)][usize::from(mark)] += count.unmatched;
+            } else {
+                losses.unmatched += count.unmatched;
+            }
+        }
+    }
+    losses
+}
+
+fn path_row(core: &Core) -> Option<PathRow<'_>> {
+    let ([first, second], Some(path)) = (core.points.as_slice(), &core.path) else { return None };
+    let losses = losses(core);
+    let hops = [path.hop(0, 1), path.hop(1, 0)];
+    let (mut all, mut classes) = (Delays::default(), Vec::new());
+    hops.iter().for_each(|hop| all.merge(&hop.delays));
+    for mark in 0..64 {
+        let mut delays = Delays::default();
+        hops.iter().filter_map(|hop| hop.by_dscp[mark].as_deref()).for_each(|found| delays.merge(found));
+        classes.push((delays, losses.lost[0][mark] + losses.lost[1][mark]));
+    }
+    Some(PathRow {
+        from: &first.name,
+        to: &second.name,
+        matched: all.count(),
+        lost: losses.lost.iter().flatten().sum(),
+        unmatched: losses.unmatched,
+        unsettled: core.unsettled,
+        delay_ns: delay_row(&all),
+        by_dscp: class_rows(classes.into_iter()),
+        directions: vec![direction_row(core, &losses, 0, 1), direction_row(core, &losses, 1, 0)],
+        rewrites: rewrite_rows(core),
+    })
+}
+
+fn direction_row<'a>(core: &'a Core, losses: &Losses, from: usize, to: usize) -> DirectionRow<'a> {
+    let hop = core.path.as_ref().map(|path| path.hop(from, to));
+    let delays = hop.map(|hop| hop.delays.clone()).unwrap_or_default();
+    let class = |mark: usize| {
+        let delays = hop.and_then(|hop| hop.by_dscp[mark].as_deref()).cloned().unwrap_or_default();
+        (delays, losses.lost[from][mark])
+    };
+    DirectionRow {
+        from: &core.points[from].name,
+        to: &core.points[to].name,
+        matched: delays.count(),
+        lost: losses.lost[from].iter().sum(),
+        delay_ns: delay_row(&delays),
+        by_dscp: class_rows((0..64).map(class)),
+    }
+}
+
+fn delay_row(delays: &Delays) -> DelayRow {
+    DelayRow { p50: delays.percentile(50), p99: delays.percentile(99), max: delays.max() }
+}
+
+/// Marks that were matched or lost.
+fn class_rows(classes: impl Iterator<Item = (Delays, u64)>) -> ByMark<ClassRow> {
+    let rows =
+        classes.enumerate().filter(|(_, (delays, lost))| delays.count() + lost > 0).map(|(mark, (delays, lost))| {
+            (mark as u8, ClassRow { matched: delays.count(), lost, delay_ns: delay_row(&delays) })
+        });
+    ByMark(rows.collect())
+}
+
+fn rewrite_rows(core: &Core) -> Vec<RewriteRow> {
+    let Some(path) = &core.path else { return Vec::new() };
+    let mut by_flow: HashMap<(FlowKey, u8, u8), u64> = HashMap::new();
+    for ((key, from, to), packets) in &path.rewrites {
+        *by_flow.entry((FlowKey { vlan: 0, realm: 0, ..*key }, *from, *to)).or_default() += packets;
+    }
+    let row = |((key, from_dscp, to_dscp), packets): ((FlowKey, u8, u8), u64)| RewriteRow {
+        src: address(key.version, key.src),
+        dst: address(key.version, key.dst),
+        sport: key.sport,
+        dport: key.dport,
+        proto: protocol(key.proto).into_owned(),
+        from_dscp,
+        to_dscp,
+        packets,
+    };
+    let mut rows: Vec<RewriteRow> = by_flow.into_iter().map(row).collect();
+    rows.sort_unstable();
+    rows
+}

@@ -1,0 +1,80 @@
+//! Remembers the ports of first fragments, so that the rest of the packet is counted in the same flow.
+
+use std::hash::BuildHasher;
+
+use nc_decode::{proto, Packet};
+
+use crate::key::KeyedState;
+
+const SLOTS: usize = 1_024;
+/// A fragment this much later than the first one belongs to another packet (hosts reassemble for 30 s at most).
+const LIFE_NS: u64 = 30_000_000_000;
+
+type Key = (u128, u128, u32, u8);
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    key: Key,
+    ts_ns: u64,
+    ports: (u16, u16),
+}
+
+/// A fixed number of packets in flight; an older one gives way.
+pub struct Fragments {
+    slots: Vec<Slot>,
+    hash: KeyedState,
+}
+
+impl Default for Fragments {
+    fn default() -> Self {
+        Self { slots: vec![Slot::default(); SLOTS], hash: KeyedState::default() }
+    }
+}
+
+impl Fragments {
+    /// Source and destination port of the packet's flow; (0, 0) where the protocol has none or none are known.
+    pub fn ports(&mut self, packet: &Packet) -> (u16, u16) {
+        let own = match packet.proto {
+            proto::ICMP | proto::ICMPV6 => (0, 0),
+            _ => (packet.sport, packet.dport),
+        };
+        if !packet.is_fragment() {
+            return own;
+        }
+        let key = (packet.src, packet.dst, packet.ip_id, packet.proto);
+        let slot = &mut self.slots[self.hash.hash_one(key) as usize % SLOTS];
+        if packet.frag_offset == 0 {
+            *slot = Slot { key, ts_ns: packet.ts_ns, ports: own };
+            return own;
+        }
+        match slot.key == key && packet.ts_ns.abs_diff(slot.ts_ns) < LIFE_NS {
+            true => slot.ports,
+            false => (0, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_fragments_belong_to_the_flow_of_the_first() {
+        let first = Packet {
+            src: 1,
+            dst: 2,
+            ip_id: 7,
+            proto: 17,
+            sport: 5,
+            dport: 53,
+            more_fragments: true,
+            ..Packet::default()
+        };
+        let next = Packet { sport: 0, dport: 0, frag_offset: 185, ..first };
+        let mut fragments = Fragments::default();
+        assert_eq!(fragments.ports(&next), (0, 0));
+        assert_eq!(fragments.ports(&first), (5, 53));
+        assert_eq!(fragments.ports(&next), (5, 53));
+        assert_eq!(fragments.ports(&Packet { ip_id: 8, ..next }), (0, 0));
+    }
+}

@@ -1,0 +1,110 @@
+//! What makes two packets the same flow, and a hash that strangers cannot steer.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use nc_decode::Packet;
+
+/// One direction of a conversation. Addresses as in [`Packet`]; `realm` is the number of the point's realm.
+/// `vlan` holds both tags; 0xffff_ffff when untagged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FlowKey {
+    pub src: u128,
+    pub dst: u128,
+    pub sport: u16,
+    pub dport: u16,
+    pub vlan: u32,
+    pub realm: u16,
+    pub proto: u8,
+    pub version: u8,
+}
+
+impl FlowKey {
+    pub fn of(packet: &Packet, realm: u16, ports: (u16, u16)) -> Self {
+        Self {
+            src: packet.src,
+            dst: packet.dst,
+            sport: ports.0,
+            dport: ports.1,
+            vlan: u32::from(packet.vlan) << 16 | u32::from(packet.inner_vlan),
+            realm,
+            proto: packet.proto,
+            version: packet.version,
+        }
+    }
+
+    /// The key both directions share: smaller endpoint first, without VLAN (one direction may be tagged differently).
+    pub(crate) fn conversation(&self) -> Self {
+        let mut key = Self { vlan: 0, ..*self };
+        if (key.src, key.sport) > (key.dst, key.dport) {
+            (key.src, key.dst) = (key.dst, key.src);
+            (key.sport, key.dport) = (key.dport, key.sport);
+        }
+        key
+    }
+}
+
+/// Multiply-and-fold hash with a random key per process: a sender cannot choose colliding flows (SYN flood).
+#[derive(Clone, Debug)]
+pub struct KeyedState(u64, u64);
+
+impl Default for KeyedState {
+    fn default() -> Self {
+        let seed = |n: u64| RandomState::new().hash_one(n) | 1;
+        Self(seed(1), seed(2))
+    }
+}
+
+impl BuildHasher for KeyedState {
+    type Hasher = Folded;
+
+    fn build_hasher(&self) -> Folded {
+        Folded { sum: self.0, key: self.1 }
+    }
+}
+
+pub struct Folded {
+    sum: u64,
+    key: u64,
+}
+
+impl Folded {
+    fn fold(&mut self, word: u64) {
+        let product = u128::from(self.sum ^ word) * u128::from(self.key ^ 0x9e37_79b9_7f4a_7c15);
+        self.sum = (product as u64 ^ (product >> 64) as u64).wrapping_add(self.key.rotate_left(23));
+    }
+}
+
+impl Hasher for Folded {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.fold(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.fold(u64::from(n));
+    }
+
+    fn write_u16(&mut self, n: u16) {
+        self.fold(u64::from(n));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.fold(u64::from(n));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.fold(n);
+    }
+
+    fn write_u128(&mut self, n: u128) {
+        self.fold(n as u64);
+        self.fold((n >> 64) as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.sum
+    }
+}

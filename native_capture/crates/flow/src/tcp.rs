@@ -1,0 +1,143 @@
+//! TCP health of one direction, by the counting rules of the contract.
+
+use nc_decode::{tcp_flag, Packet};
+
+/// All zero for what is not TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpCounts {
+    pub data_segments: u64,
+    pub retransmitted: u64,
+    pub syn_retransmitted: u64,
+    pub fin_retransmitted: u64,
+    pub zero_window: u64,
+}
+
+/// What one segment counts as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpEvent {
+    pub data: bool,
+    pub retransmitted: bool,
+    pub syn_retransmitted: bool,
+    pub fin_retransmitted: bool,
+    pub zero_window: bool,
+}
+
+impl TcpCounts {
+    pub fn add(&mut self, event: TcpEvent) {
+        self.data_segments += u64::from(event.data);
+        self.retransmitted += u64::from(event.retransmitted);
+        self.syn_retransmitted += u64::from(event.syn_retransmitted);
+        self.fin_retransmitted += u64::from(event.fin_retransmitted);
+        self.zero_window += u64::from(event.zero_window);
+    }
+}
+
+/// Sequence state of one direction of one connection. Sequence numbers are compared modulo 2^32 (RFC 9293, 3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpDirection {
+    highest: u32,
+    isn: u32,
+    fin: u32,
+    has_highest: bool,
+    has_isn: bool,
+    has_fin: bool,
+}
+
+impl TcpDirection {
+    /// Account one segment, in the order seen.
+    ///
+    /// Retransmitted: data whose end does not go beyond the highest end seen. A SYN with the same initial number is
+    /// repeated, with another it begins a new connection. A FIN seen before is repeated. A zero window counts without
+    /// SYN, FIN and RST.
+    pub fn observe(&mut self, packet: &Packet) -> TcpEvent {
+        let flags = packet.tcp_flags;
+        let mut event = TcpEvent::default();
+        let mut first = packet.seq;
+        if flags & tcp_flag::SYN != 0 {
+            event.syn_retransmitted = self.has_isn && self.isn == packet.seq;
+            first = first.wrapping_add(1);
+            if !event.syn_retransmitted {
+                *self = Self { isn: packet.seq, has_isn: true, highest: first, has_highest: true, ..Self::default() };
+            }
+        }
+        let end = first.wrapping_add(packet.payload_len);
+        if packet.payload_len > 0 {
+            event.data = true;
+            event.retransmitted = self.has_highest && !after(end, self.highest);
+            if !event.retransmitted {
+                self.highest = end;
+                self.has_highest = true;
+            }
+        }
+        if flags & tcp_flag::FIN != 0 {
+            event.fin_retransmitted = self.has_fin && self.fin == end;
+            self.fin = end;
+            self.has_fin = true;
+        }
+        let control = tcp_flag::SYN | tcp_flag::FIN | tcp_flag::RST;
+        event.zero_window = packet.window == 0 && flags & control == 0;
+        event
+    }
+}
+
+fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u32, payload_len: u32, tcp_flags: u8) -> Packet {
+        Packet { seq, payload_len, tcp_flags, window: 1, proto: 6, has_transport: true, ..Packet::default() }
+    }
+
+    fn count(segments: &[Packet]) -> TcpCounts {
+        let (mut direction, mut counts) = (TcpDirection::default(), TcpCounts::default());
+        for segment in segments {
+            counts.add(direction.observe(segment));
+        }
+        counts
+    }
+
+    #[test]
+    fn data_that_ends_at_or_below_the_highest_end_is_retransmitted() {
+        let counts = count(&[segment(100, 50, 0), segment(150, 50, 0), segment(150, 50, 0), segment(100, 60, 0)]);
+        assert_eq!((counts.data_segments, counts.retransmitted), (4, 2));
+    }
+
+    #[test]
+    fn a_segment_that_overlaps_but_goes_further_is_new() {
+        assert_eq!(count(&[segment(100, 50, 0), segment(120, 50, 0)]).retransmitted, 0);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let near = u32::MAX - 10;
+        assert_eq!(count(&[segment(near, 50, 0), segment(near.wrapping_add(50), 5, 0)]).retransmitted, 0);
+        assert_eq!(count(&[segment(near, 50, 0), segment(near, 50, 0)]).retransmitted, 1);
+    }
+
+    #[test]
+    fn the_same_initial_number_again_is_a_repeated_syn_another_a_new_connection() {
+        let syn = |seq| segment(seq, 0, tcp_flag::SYN);
+        let counts = count(&[syn(9), syn(9), segment(10, 1_000, 0), syn(5_000_000), segment(5_000_001, 10, 0)]);
+        assert_eq!((counts.syn_retransmitted, counts.retransmitted), (1, 0));
+        assert_eq!(count(&[syn(9), segment(10, 1_000, 0), syn(3), segment(4, 10, 0)]).retransmitted, 0);
+    }
+
+    #[test]
+    fn a_fin_seen_before_is_repeated_also_with_data() {
+        let fin = segment(100, 0, tcp_flag::FIN | tcp_flag::ACK);
+        assert_eq!(count(&[fin, fin, fin]).fin_retransmitted, 2);
+        let with_data = segment(50, 50, tcp_flag::FIN);
+        let counts = count(&[with_data, with_data, segment(100, 0, tcp_flag::FIN)]);
+        assert_eq!((counts.fin_retransmitted, counts.retransmitted), (2, 1));
+    }
+
+    #[test]
+    fn a_zero_window_counts_only_without_syn_fin_rst() {
+        let zero = |flags| Packet { window: 0, ..segment(1, 0, flags) };
+        assert_eq!(count(&[zero(tcp_flag::ACK), zero(tcp_flag::RST), zero(tcp_flag::FIN)]).zero_window, 1);
+    }
+}

@@ -1,0 +1,154 @@
+//! `analyse`, `audit_bundle`, `Live` and `Replay`; see `__init__.pyi`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nc_detect::Bundle;
+use nc_engine::{AnalyseError, Live as Engine, LiveError, LiveSettings, Request};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+create_exception!(native_capture, CaptureError, PyException);
+
+const BUNDLE: &str = "NC-E010";
+const QUEUES: &str = "NC-E011";
+const USAGE: &str = "NC-E012";
+const ENDED: &str = "NC-E013";
+
+/// One line, with `code`, `file` and `offset` as attributes.
+fn raise(py: Python<'_>, code: &str, message: &str, file: Option<&str>, offset: Option<u64>) -> PyErr {
+    let error = CaptureError::new_err(format!("{code} {message}"));
+    let value = error.value(py);
+    let told = value
+        .setattr("code", code)
+        .and_then(|()| value.setattr("file", file))
+        .and_then(|()| value.setattr("offset", offset));
+    match told {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+fn source(py: Python<'_>, error: &nc_engine::SourceError) -> PyErr {
+    raise(py, error.code.as_str(), &error.to_string(), Some(&error.place), error.offset)
+}
+
+fn live_error(py: Python<'_>, error: LiveError) -> PyErr {
+    match error {
+        LiveError::Source(error) => source(py, &error),
+        LiveError::Usage(what) => raise(py, USAGE, &what, None, None),
+        LiveError::Ended(what) => raise(py, ENDED, &what, None, None),
+    }
+}
+
+fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
+    let parsed = bundle.map(Bundle::parse).transpose();
+    parsed.map_err(|error| raise(py, BUNDLE, &error.to_string(), None, None))
+}
+
+#[pyfunction]
+#[pyo3(signature = (points, *, bundle=None, queues=None, top=None))]
+fn analyse<'py>(
+    py: Python<'py>,
+    points: Vec<(String, PathBuf)>,
+    bundle: Option<&[u8]>,
+    queues: Option<&[u8]>,
+    top: Option<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bundle = parse(py, bundle)?;
+    if let Some(error) = queues.and_then(|text| serde_json::from_slice::<serde_json::Value>(text).err()) {
+        return Err(raise(py, QUEUES, &format!("queues: {error}. Give valid JSON"), None, None));
+    }
+    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, top }));
+    match report {
+        Ok(json) => Ok(PyBytes::new(py, &json)),
+        Err(AnalyseError::Source(error)) => Err(source(py, &error)),
+        Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
+    }
+}
+
+#[pyfunction]
+fn audit_bundle(py: Python<'_>, bundle: &[u8]) -> PyResult<String> {
+    match Bundle::parse(bundle) {
+        Ok(bundle) => Ok(bundle.version),
+        Err(error) => Err(raise(py, BUNDLE, &error.to_string(), None, None)),
+    }
+}
+
+fn poll<'py>(py: Python<'py>, engine: &Engine, timeout_ms: u64) -> PyResult<Bound<'py, PyBytes>> {
+    let body = py.detach(|| engine.poll(Duration::from_millis(timeout_ms)));
+    body.map(|json| PyBytes::new(py, &json)).map_err(|error| live_error(py, error))
+}
+
+fn set_bundle(py: Python<'_>, engine: &Engine, bundle: &[u8]) -> PyResult<String> {
+    let parsed = Bundle::parse(bundle).map_err(|error| raise(py, BUNDLE, &error.to_string(), None, None))?;
+    Ok(engine.set_bundle(parsed))
+}
+
+#[pyclass(frozen, module = "native_capture")]
+struct Live(Engine);
+
+#[pymethods]
+impl Live {
+    #[new]
+    #[pyo3(signature = (points, *, bundle=None, snaplen=256, ring_mb=32))]
+    fn new(
+        py: Python<'_>,
+        points: Vec<(String, String)>,
+        bundle: Option<&[u8]>,
+        snaplen: u32,
+        ring_mb: u32,
+    ) -> PyResult<Self> {
+        let bundle = parse(py, bundle)?;
+        let settings = LiveSettings { points, snaplen, ring_mb };
+        py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
+    }
+
+    fn poll<'py>(&self, py: Python<'py>, timeout_ms: u64) -> PyResult<Bound<'py, PyBytes>> {
+        poll(py, &self.0, timeout_ms)
+    }
+
+    fn set_bundle(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<String> {
+        set_bundle(py, &self.0, bundle)
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}
+
+#[pyclass(frozen, module = "native_capture")]
+struct Replay(Engine);
+
+#[pymethods]
+impl Replay {
+    #[new]
+    #[pyo3(signature = (points, *, bundle=None))]
+    fn new(py: Python<'_>, points: Vec<(String, String)>, bundle: Option<&[u8]>) -> PyResult<Self> {
+        let bundle = parse(py, bundle)?;
+        py.detach(|| Engine::replay(&points, bundle)).map(Self).map_err(|error| live_error(py, error))
+    }
+
+    fn poll<'py>(&self, py: Python<'py>, timeout_ms: u64) -> PyResult<Bound<'py, PyBytes>> {
+        poll(py, &self.0, timeout_ms)
+    }
+
+    fn set_bundle(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<String> {
+        set_bundle(py, &self.0, bundle)
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}
+
+/// Names into the module.
+pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("CaptureError", m.py().get_type::<CaptureError>())?;
+    m.add_function(wrap_pyfunction!(analyse, m)?)?;
+    m.add_function(wrap_pyfunction!(audit_bundle, m)?)?;
+    m.add_class::<Live>()?;
+    m.add_class::<Replay>()
+}

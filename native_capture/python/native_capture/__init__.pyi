@@ -1,0 +1,62 @@
+"""Interfaces: docs/architecture.md, sections 1 to 3. JSON is UTF-8 bytes."""
+
+from collections.abc import Sequence
+from os import PathLike
+
+from native_capture import rulespace as rulespace
+
+__version__: str
+
+class CaptureError(Exception):
+    """One line: code, place, what, cure.
+
+    code: NC-E001 unreadable, NC-E002 no capture, NC-E003 truncated, NC-E004 damaged, NC-E005 interface, NC-E010 bundle,
+    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended. file: the file or interface, offset: byte in the file.
+    """
+
+    code: str
+    file: str | None
+    offset: int | None
+
+def analyse(
+    points: Sequence[tuple[str, str | PathLike[str]]],
+    *,
+    bundle: bytes | None = None,
+    queues: bytes | None = None,
+    top: int | None = None,
+) -> bytes:
+    """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
+
+    Without a bundle only marks changed between points are judged. A file damaged in the middle gives a partial report
+    (points[].truncated, points[].error). Raises CaptureError when a file cannot be used at all.
+    """
+
+def audit_bundle(bundle: bytes) -> str:
+    """Check a `flowguard.bundle/1` and return its version. Raises CaptureError (NC-E010)."""
+
+class Live:
+    """Captures from interfaces (name, interface) until closed; needs CAP_NET_RAW. Safe to use from any thread.
+
+    snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface. Without a bundle nothing is judged.
+    """
+
+    def __init__(
+        self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None, snaplen: int = 256, ring_mb: int = 32
+    ) -> None: ...
+    def poll(self, timeout_ms: int) -> bytes:
+        """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.
+
+        Raises CaptureError (NC-E013) when the interface is gone or the engine was closed and nothing is left to tell.
+        """
+    def set_bundle(self, bundle: bytes) -> str:
+        """Judge by this bundle from the next packets on; returns its version. Raises CaptureError (NC-E010)."""
+    def close(self) -> None:
+        """Give the interfaces back; what was finished can still be polled."""
+
+class Replay:
+    """As Live, but plays capture files (name, path), one second of packet time in one second."""
+
+    def __init__(self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None) -> None: ...
+    def poll(self, timeout_ms: int) -> bytes: ...
+    def set_bundle(self, bundle: bytes) -> str: ...
+    def close(self) -> None: ...
