@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from policyhub.checks.context import DEFAULT_WINDOW_DAYS
@@ -57,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing at or above --fail-on, 1 findings, 2 bad input, 3 something was skipped (said in the report)."""
     try:
-        report = _audit(args)
+        with _uncollected():
+            report = _audit(args)
     except PolicyHubError as error:
         sys.stderr.write(f"policyhub check: {error}\n")
         return BAD_INPUT
@@ -81,6 +85,18 @@ def _audit(args: argparse.Namespace) -> Report:
         identities=read_identities(text_of(args.identities), args.identities) if args.identities else (),
     )
     return audit(gather(args.paths), args.hits, options)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Parsed rules are trees without cycles: looking for cycles among them costs a tenth of the time and finds nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _days(text: str) -> int:
