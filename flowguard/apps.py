@@ -8,3 +8,8 @@ class FlowGuardConfig(AppConfig):
     name = "flowguard"
     verbose_name = _("Traffic")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from flowguard.console import entries
+
+        entries.register()

@@ -8,3 +8,9 @@ class PolicyHubConfig(AppConfig):
     name = "policyhub"
     verbose_name = _("Policy")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from policyhub.console import entries, roles
+
+        entries.register()
+        roles.connect(self)

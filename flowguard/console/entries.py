@@ -1,0 +1,105 @@
+"""What the traffic side puts into the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
+
+from flowguard.console import labels
+from flowguard.console.headlines import headlines
+from flowguard.models import Enforcement, EnforcementEvent
+from flowguard.queries import enforcement, home, verdicts
+from flowguard.queries.identities_listing import search as find_identities
+from flowguard.queries.sensors import sensor_rows
+from policyhub.console import registry
+from policyhub.console.registry import Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
+
+NAVIGATION = (
+    NavEntry("traffic", lazy("Traffic"), "console:traffic", "traffic", 20, shortcut="t", permission="flowguard.view_verdict"),
+    NavEntry("identities", lazy("Identities"), "console:identities", "identities", 40, shortcut="i", permission="flowguard.view_identityentry"),
+    NavEntry("enforcements", lazy("Corrections"), "console:enforcements", "enforcements", 50, shortcut="e", permission="flowguard.view_enforcement"),
+    NavEntry("guards", lazy("Guards"), "console:guards", "guards", 55, shortcut="g", permission="flowguard.view_guard"),
+    NavEntry("sensors", lazy("Sensors"), "console:sensors", "sensors", 10, "system", "s", "flowguard.view_sensor"),
+)  # fmt: skip
+
+
+def register() -> None:
+    """Called once, when the app is ready."""
+    registry.navigation.register(*NAVIGATION)
+    registry.panels.register(
+        Panel("sensors", lazy("Sensors"), "console/parts/panel_sensors.html", _sensors, 30, "flowguard.view_sensor")
+    )
+    registry.feeds.register(Feed("corrections", "today", _today), Feed("proposals", "waiting", _waiting))
+    registry.headlines.register(Source("traffic", headlines))
+    registry.searches.register(
+        SearchGroup("verdicts", lazy("Traffic"), _find_verdicts, 20, "flowguard.view_verdict"),
+        SearchGroup("identities", lazy("Identities"), _find_identities, 25, "flowguard.view_identityentry"),
+        SearchGroup("corrections", lazy("Corrections"), _find_enforcements, 35, "flowguard.view_enforcement"),
+    )
+    registry.streams.register(Stream("enforcement", _enforcement_events, "flowguard.view_enforcement"))
+    registry.pulses.register(Pulse("traffic", home.pulse))
+
+
+def _sensors(user: Any, now: datetime) -> dict[str, Any]:
+    return {"sensors": sensor_rows(now=now)}
+
+
+def _today(now: datetime) -> Iterable[Line]:
+    names = dict(Enforcement.State.choices)
+    for event in home.done_today(now):
+        row = event.enforcement
+        place = f" · {row.guard.device.name}" if row.guard else ""
+        url = reverse("console:enforcements-detail", args=[row.pk])
+        yield Line(event.at, f"{row.member}{place}", url, event.state, names.get(event.state, event.state))
+
+
+def _waiting(now: datetime) -> Iterable[Line]:
+    for row in (*home.needs_person(), *home.waiting()):
+        url = reverse("console:enforcements-detail", args=[row.pk])
+        yield Line(
+            row.created_at, _("Correction of %(member)s") % {"member": row.member}, url, row.state, row.get_state_display()
+        )
+
+
+def _find_verdicts(text: str, realm: str | None) -> list[Hit]:
+    return [
+        Hit(
+            f"{labels.verdict_title(row.name)}: {row.src} → {row.dst}",
+            reverse("console:traffic-detail", args=[row.pk]),
+            row.business or row.identity_name,
+            "traffic",
+        )
+        for row in verdicts.search(text, realm)
+    ]
+
+
+def _find_identities(text: str, realm: str | None) -> list[Hit]:
+    return [
+        Hit(f"{row.name} {row.prefix}", f"{reverse('console:identities')}?q={row.prefix}", row.business, "identities")
+        for row in find_identities(text, realm)
+    ]
+
+
+def _find_enforcements(text: str, realm: str | None) -> list[Hit]:
+    return [
+        Hit(
+            f"#{row.pk} {row.member}",
+            reverse("console:enforcements-detail", args=[row.pk]),
+            str(row.get_state_display()),
+            "enforcements",
+        )
+        for row in enforcement.search(text, realm)
+    ]
+
+
+def _enforcement_events(key: str, after: str) -> Sequence[Event]:
+    if not (key.isdigit() and len(key) < 18):
+        return ()
+    last = int(after) if after.isdigit() and len(after) < 18 else 0
+    rows = EnforcementEvent.objects.filter(enforcement_id=int(key), pk__gt=last).order_by("pk")[:100]
+    return [Event(str(row.pk), "enforcement", {"state": row.state}) for row in rows]

@@ -1,0 +1,65 @@
+"""Plain words for the traffic side: verdicts, outcomes, signals."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise
+
+# What a verdict says, and in one sentence what it means.
+VERDICTS: dict[str, tuple[Text, Text]] = {
+    "class-not-allowed": (
+        _("Mark not allowed"),
+        _("The sender uses a priority mark that its entry in the ledger does not allow."),
+    ),
+    "unknown-identity-in-priority": (
+        _("Unknown sender in priority"),
+        _("Nobody claims this address, and it sends in a priority class."),
+    ),
+    "dscp-rewritten": (
+        _("Mark changed by the network"),
+        _("The packet entered with one mark and left with another: the host is not to blame."),
+    ),
+    "over-peak": (_("Above its peak"), _("It sends more than its entry in the ledger allows.")),
+    "outside-window": (_("Outside its hours"), _("It sends at a time that its entry in the ledger does not cover.")),
+    "bulk-into-business-hours": (
+        _("Bulk runs into the day"),
+        _("A long transfer that began off-hours runs into the business peak."),
+    ),
+    "queue-saturated": (_("Queue full"), _("The class's queue stays nearly full for more than half a second.")),
+    "microburst": (_("Microburst"), _("The class's queue was nearly full for milliseconds.")),
+}
+
+OUTCOMES: dict[str, tuple[Text, Text]] = {
+    "helped": (_("It helped"), _("By packets behind the device: the sender's share of the priority class is gone.")),
+    "harmed": (_("It harmed"), _("By packets behind the device: another class got worse. It was taken back at once.")),
+    "offender-stopped": (_("The sender stopped"), _("The sender sends nothing any more, so the effect cannot be shown.")),
+    "cannot-tell": (_("Cannot tell"), _("Too few packets were seen to say whether it helped.")),
+}
+
+SIGNALS: dict[str, Text] = {
+    "dscp-outside-allowance": _("mark outside its allowance"),
+    "unknown-identity": _("no entry in the ledger"),
+    "volume": _("volume"),
+    "persisted": _("it lasts"),
+    "rewritten": _("mark changed on the way"),
+    "outside-window": _("outside its hours"),
+    "over-peak": _("above its peak"),
+}
+
+GAP_REASONS: dict[str, Text] = {
+    "spool-full": _("the sensor's spool was full"),
+    "never-arrived": _("batches that never arrived"),
+    "torn": _("torn by a crash before it was sent"),
+}
+
+HEALTH_LOSS: dict[str, Text] = {"kernel": _("kernel"), "ring": _("ring"), "spool": _("spool")}
+
+
+def verdict_title(name: str) -> Text:
+    return VERDICTS[name][0] if name in VERDICTS else name
+
+
+def verdict_reason(name: str) -> Text:
+    return VERDICTS[name][1] if name in VERDICTS else ""

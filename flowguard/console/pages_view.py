@@ -1,0 +1,135 @@
+"""What the detail pages of the traffic side show, computed from their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
+from flowguard.queries import verdicts
+from flowguard.queries.sensors import sensor_rows
+from flowguard.queries.situation import OPEN
+from policyhub.console.changes_view import Step, named, section_diff
+from policyhub.console.forms import ReasonForm
+
+S = Enforcement.State
+WITHDRAWABLE = (S.PROPOSED, S.APPLYING, S.ACTIVE, S.NEEDS_PERSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    text: str
+    pairs: tuple[tuple[str, Any], ...]
+
+
+def verdict(row: Verdict) -> dict[str, Any]:
+    entry = verdicts.identity_entry(row.src, row.realm)
+    return {
+        "verdict": row,
+        "entry": entry,
+        "siblings": verdicts.siblings(row),
+        "is_priority": verdicts.is_priority(row.dscp),
+        "evidence": [_fact(item) for item in row.evidence],
+        "confidence": row.confidence,
+    }
+
+
+def _fact(item: Any) -> Fact:
+    """Engines say more from release to release: words come first, whatever else they send stands below them."""
+    if not isinstance(item, dict):
+        return Fact(str(item), ())
+    return Fact(str(item.get("text", "")), tuple((key, value) for key, value in item.items() if key != "text"))
+
+
+def guard(row: Guard) -> dict[str, Any]:
+    change = row.remove_change if row.remove_change and row.state != Guard.State.PROPOSED else row.install_change
+    return {"guard": row, "spec": row.spec, "change": change, "diff": section_diff(change) if change else []}
+
+
+def sensors(now: datetime) -> dict[str, Any]:
+    """Three queries, however many sensors."""
+    points: dict[int, list[ObservationPoint]] = {}
+    for point in ObservationPoint.objects.select_related("device", "stands_behind", "realm").order_by("sensor", "name"):
+        points.setdefault(point.sensor_id, []).append(point)
+    gaps = list(StreamGap.objects.select_related("sensor").order_by("-noticed_at")[:20])
+    rows = [(row, points.get(row.pk, [])) for row in sensor_rows(now=now)]
+    return {"rows": rows, "gaps": gaps}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One figure before and after. form: unit for the template. Shares are drawn as bars."""
+
+    label: Any
+    form: str
+    before: float | None
+    after: float | None
+
+    @property
+    def before_pct(self) -> str:
+        return f"{min(1.0, self.before or 0.0) * 100:.1f}"
+
+    @property
+    def after_pct(self) -> str:
+        return f"{min(1.0, self.after or 0.0) * 100:.1f}"
+
+
+def figures(row: Enforcement) -> list[Comparison]:
+    """By packets at the point behind the device; None where nothing complete was measured."""
+    before, after = row.after.get("before") or {}, row.after.get("after") or {}
+    if not (before or after):
+        return []
+    told = (
+        (_("Share of the sender's bytes that carries the mark"), "percent", "marked_share"),
+        (_("Marked traffic of the sender"), "rate", "marked_bps"),
+        (_("All traffic of the sender"), "rate", "offender_bps"),
+        (_("Sent again in the protected classes"), "percent", "retransmitted_ratio"),
+        (_("Complete seconds looked at"), "number", "windows"),
+    )
+    return [Comparison(label, form, before.get(key), after.get(key)) for label, form, key in told]
+
+
+def track(row: Enforcement) -> list[Step]:
+    """From the first packet to the end. Reads `events` as prefetched."""
+    reached: dict[str, datetime] = {}
+    for event in row.events.all():
+        reached.setdefault(event.state, event.at)
+    if row.state in (S.OBSERVED, S.REFUSED, S.FAILED):
+        return [Step(_("verdict"), "done", row.created_at), Step(row.get_state_display(), "bad", reached.get(row.state))]
+    planned = reached.get(S.PROPOSED) or (row.add_change.created_at if row.add_change else None)
+    applied = row.add_change.pushed_at if row.add_change else None
+    over = row.state in (S.EXPIRED, S.REVERTED)
+    end = (
+        Step(_("a person is needed"), "bad", reached.get(S.NEEDS_PERSON))
+        if row.state == S.NEEDS_PERSON
+        else Step(_("taken back"), "done" if over else "now" if row.state == S.WITHDRAWING else "todo", row.ended_at)
+    )
+    steps = [
+        Step(_("verdict"), "done", row.created_at),
+        Step(_("planned"), "done" if planned else "now", planned),
+        Step(_("applied"), "done" if applied else "now" if planned and not over else "todo", applied),
+        Step(_("verified by packets"), "done" if row.active_at else "now" if applied and not over else "todo", row.active_at),
+        end,
+    ]
+    return [step for step in steps if not (over and step.status == "todo")]
+
+
+def enforcement(request: HttpRequest, row: Enforcement) -> dict[str, Any]:
+    events = named(row.events.all(), S.choices)
+    may = row.state in WITHDRAWABLE and request.user.has_perm("flowguard.change_enforcement")
+    return {
+        "row": row,
+        "events": events,
+        "last_event": events[-1].pk if events else 0,
+        "track": track(row),
+        "figures": figures(row),
+        "seconds": row.after.get("seconds_from_first_packet"),
+        "is_open": row.state in OPEN,
+        "withdraw_form": ReasonForm(request=request) if may else None,
+        "failed_rails": [rail for rail in row.guardrails if not rail.get("passed")],
+        "passed_rails": [rail for rail in row.guardrails if rail.get("passed")],
+    }

@@ -1,0 +1,47 @@
+"""Enforcements with their timelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Prefetch, QuerySet
+
+from flowguard.models import Enforcement, EnforcementEvent
+from flowguard.queries.situation import OPEN
+
+ENDED = ("expired", "reverted", "failed")
+ONLY_SEEN = ("observed", "refused")
+
+
+@dataclass(frozen=True, slots=True)
+class EnforcementFilter:
+    """state: "" = all, "open", "ended", "seen" (observed or refused), or one state."""
+
+    state: str = ""
+    text: str = ""
+    realm: str | None = None
+
+
+def enforcements(wish: EnforcementFilter) -> QuerySet[Enforcement]:
+    """Newest first."""
+    families = {"open": OPEN, "ended": ENDED, "seen": ONLY_SEEN}
+    rows = Enforcement.objects.select_related("guard__device", "verdict")
+    if wish.state:
+        rows = rows.filter(state__in=families.get(wish.state, (wish.state,)))
+    if wish.text:
+        rows = rows.filter(member__icontains=wish.text)
+    if wish.realm is not None:
+        rows = rows.filter(realm__name=wish.realm)
+    return rows.order_by("-pk")
+
+
+def enforcement(pk: int) -> QuerySet[Enforcement]:
+    return (
+        Enforcement.objects.filter(pk=pk)
+        .select_related("guard__device__group", "verdict", "add_change", "remove_change", "realm")
+        .prefetch_related(Prefetch("events", EnforcementEvent.objects.order_by("pk")))
+    )
+
+
+def search(text: str, realm: str | None, limit: int = 8) -> list[Enforcement]:
+    return list(enforcements(EnforcementFilter(text=text, realm=realm))[:limit])

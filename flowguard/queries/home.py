@@ -1,0 +1,177 @@
+"""What burns: departures of the last day grouped by who and which mark, and what was done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
+from flowguard.queries.situation import OPEN
+from policyhub.domain.finding import Severity
+
+WINDOW = timedelta(hours=24)
+BURNS_FOR = timedelta(minutes=15)
+QUIET_SENSOR = timedelta(minutes=2)
+MOST = 2_000
+HELD = ("active", "withdrawing")
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Verdicts of one business (or one unknown sender) on one mark.
+
+    bps: mean over packet time, None when all packets share one instant. blame: "host" or "network".
+    held: its senders' marks are taken off now. moving: a correction is on its way. waits: a correction waits for a person.
+    """
+
+    who: str
+    known: bool
+    blame: str
+    dscp: int
+    severity: Severity
+    sources: tuple[str, ...]
+    packets: int
+    bytes: int
+    bps: float | None
+    first_ns: int
+    last_ns: int
+    received_at: datetime
+    verdict: int
+    enforcement: int | None
+    held: bool
+    moving: bool
+    waits: bool
+    needs_person: bool
+
+    def burns(self, now: datetime) -> bool:
+        return now - self.received_at <= BURNS_FOR
+
+
+def departures(now: datetime) -> list[Departure]:
+    """Worst first: severity, then volume. Two queries. Informational verdicts and duplicates are left out."""
+    rows = Verdict.objects.filter(received_at__gte=now - WINDOW).exclude(severity=Severity.INFO)
+    rows = rows.exclude(standing=Verdict.Standing.DUPLICATE).defer("evidence", "signals").order_by("-last_ns")[:MOST]
+    groups: dict[tuple[str, str, int], list[Verdict]] = {}
+    for row in rows:
+        who = row.business or row.identity_name or str(row.src)
+        groups.setdefault((_blame(row), who, row.dscp), []).append(row)
+    handled = _handled()
+    found = [_departure(key, rows, handled) for key, rows in groups.items()]
+    return sorted(found, key=lambda d: (-d.severity.rank, -d.bytes))
+
+
+def _blame(row: Verdict) -> str:
+    return "network" if row.standing == Verdict.Standing.NETWORK or row.name == "dscp-rewritten" else "host"
+
+
+def _handled() -> dict[tuple[str, str], Enforcement]:
+    """The latest enforcement per (realm, address): it names an address, so it covers all verdicts on it."""
+    rows = Enforcement.objects.filter(state__in=(*OPEN, "observed", "refused")).select_related("realm").order_by("pk")
+    return {(row.realm.name, row.member.partition("/")[0]): row for row in rows}
+
+
+def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tuple[str, str], Enforcement]) -> Departure:
+    blame, who, dscp = key
+    senders = {(row.realm, str(row.src)) for row in rows}
+    sources = tuple(sorted({source for _, source in senders}))
+    by_source = [handled[sender] for sender in senders if sender in handled] if blame == "host" else []
+    states = {row.state for row in by_source}
+    return Departure(
+        who=who,
+        known=bool(rows[0].business or rows[0].identity_name),
+        blame=blame,
+        dscp=dscp,
+        severity=max((Severity(row.severity) for row in rows), key=lambda severity: severity.rank),
+        sources=sources,
+        packets=sum(row.packets for row in rows),
+        bytes=sum(row.bytes for row in rows),
+        bps=_rate(rows),
+        first_ns=min(row.first_ns for row in rows),
+        last_ns=max(row.last_ns for row in rows),
+        received_at=max(row.received_at for row in rows),
+        verdict=max(rows, key=lambda row: row.bytes).pk,
+        enforcement=max((row.pk for row in by_source), default=None),
+        held=len(by_source) == len(senders) and states <= set(HELD),
+        moving="applying" in states,
+        waits="proposed" in states,
+        needs_person="needs-person" in states,
+    )
+
+
+def _rate(rows: Iterable[Verdict]) -> float | None:
+    """Sum of each verdict's own mean rate, in bit/s."""
+    rates = [row.bytes * 8e9 / (row.last_ns - row.first_ns) for row in rows if row.last_ns > row.first_ns]
+    return sum(rates) if rates else None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who looks. judging: sensors heard lately that judge. silent: known but not heard. blind: heard, without a bundle."""
+
+    total: int
+    judging: int
+    silent: tuple[str, ...]
+    blind: tuple[str, ...]
+    dropped: int | None
+    received: int | None
+
+
+def watch(now: datetime) -> Watch:
+    sensors = list(Sensor.objects.order_by("name"))
+    heard = [s for s in sensors if s.last_seen_at and now - s.last_seen_at <= QUIET_SENSOR]
+    drops = [s.health.get("dropped") for s in heard]
+    received = [s.health.get("received") for s in heard]
+    return Watch(
+        total=len(sensors),
+        judging=sum(1 for s in heard if s.judging),
+        silent=tuple(s.name for s in sensors if s not in heard),
+        blind=tuple(s.name for s in heard if not s.judging),
+        dropped=sum(sum(d.values()) for d in drops if d) if drops and all(d is not None for d in drops) else None,
+        received=sum(r for r in received if r) if received and all(r is not None for r in received) else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """TCP of one mark in the newest seconds that were seen: data segments and how many were sent again."""
+
+    dscp: int
+    segments: int
+    again: int
+
+    @property
+    def ratio(self) -> float:
+        return self.again / self.segments
+
+
+def loss_of(dscp: int, seconds: int = 10, enough: int = 50) -> Loss | None:
+    """Retransmissions among the packets with this mark; None when too few segments were seen to say anything."""
+    rows = Observation.objects.order_by("-start_ns").values_list("tcp", flat=True)[:seconds]
+    counted = [entry for tcp in rows for entry in tcp if entry["dscp"] == dscp]
+    segments = sum(entry["data_segments"] for entry in counted)
+    return Loss(dscp, segments, sum(entry["retransmitted"] for entry in counted)) if segments >= enough else None
+
+
+def done_today(now: datetime, limit: int = 8) -> list[EnforcementEvent]:
+    """Milestones of corrections in the last 24 h, newest first."""
+    told = ("active", "expired", "reverted", "failed", "needs-person", "proposed")
+    rows = EnforcementEvent.objects.select_related("enforcement__guard__device").filter(at__gte=now - WINDOW, state__in=told)
+    return list(rows.order_by("-pk")[:limit])
+
+
+def needs_person() -> list[Enforcement]:
+    rows = Enforcement.objects.select_related("guard__device").filter(state="needs-person")
+    return list(rows.order_by("-pk")[:8])
+
+
+def waiting() -> list[Enforcement]:
+    """Corrections a person must decide on."""
+    return list(Enforcement.objects.select_related("guard__device", "add_change").filter(state="proposed").order_by("-pk")[:8])
+
+
+def pulse() -> str:
+    event = EnforcementEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    verdict = Verdict.objects.order_by("-received_at").values_list("pk", "revision").first() or (0, 0)
+    judging = "".join("1" if known else "0" for known in Sensor.objects.order_by("pk").values_list("judging", flat=True))
+    return f"{event}.{verdict[0]}.{verdict[1]}.{judging}"

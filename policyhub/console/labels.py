@@ -1,0 +1,112 @@
+"""Plain words for stored identifiers: checks, change kinds, outcomes, guard rails. Unknown ones are shown as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise
+
+CHANGE_KIND: dict[str, Text] = {
+    "guard-install": _("Install guard"),
+    "guard-remove": _("Remove guard"),
+    "member-add": _("Add member"),
+    "member-remove": _("Take member back"),
+}
+
+PUSH_OUTCOME: dict[str, Text] = {
+    "applied": _("applied"),
+    "not-applied": _("not applied"),
+    "partial": _("partly applied"),
+    "unknown": _("not known"),
+}
+
+# What a check found, and in one sentence why anybody should care.
+CHECKS: dict[str, tuple[Text, Text]] = {
+    "zombie-rule": (_("Rule without hits"), _("No packet matched it over the whole window, and counting is proven.")),
+    "no-hit-evidence": (_("Hits not known"), _("The device does not prove how often this rule matches, so nothing is claimed.")),
+    "shadowed-rule": (_("Shadowed rule"), _("Earlier rules catch everything it would match and do something else.")),
+    "redundant-rule": (_("Redundant rule"), _("Earlier rules already do the same for everything it would match.")),
+    "correlated-rules": (_("Rules that overlap"), _("They overlap in part with different actions: their order decides.")),
+    "generalization": (_("Generalisation"), _("A wider rule follows a narrower one with another action.")),
+    "overbroad-rule": (_("Rule too wide"), _("It permits far more addresses or services than a person can vouch for.")),
+    "any-any": (_("Permits everything"), _("Any source to any destination with any service.")),
+    "risky-service": (_("Risky service"), _("It opens a service that is attacked often or carries passwords in clear.")),
+    "expired-rule": (_("Expired rule"), _("Its schedule has ended; it only makes the list longer.")),
+    "disabled-rule": (_("Disabled rule"), _("It does nothing. Delete it when nobody misses it.")),
+    "unused-object": (_("Unused object"), _("No rule refers to it.")),
+    "duplicate-object": (_("Duplicate object"), _("Another object holds the same value.")),
+    "empty-group": (_("Empty group"), _("A rule with an empty group matches nothing, or everything, depending on the platform.")),
+    "unlogged-rule": (_("Rule without log"), _("What it does leaves no trace in the log.")),
+    "mergeable-rules": (_("Rules that can be one"), _("They differ in one field only.")),
+    "shadowed-class": (_("Shadowed class"), _("An earlier class takes all of its packets.")),
+    "unused-class": (_("Unused class"), _("No policy refers to it.")),
+    "ef-without-limit": (_("EF without limit"), _("One job can starve every other priority flow of the port.")),
+    "ef-overcommit": (_("EF overcommitted"), _("The priority queue may take more than the port can keep for others.")),
+    "dscp-trusted-at-edge": (_("Mark trusted at the edge"), _("Whoever sits there may mark himself into the priority queue.")),
+    "class-not-queued": (_("Class without queue"), _("Its packets are classified and then served like all others.")),
+    "unattached-policy": (_("Policy not attached"), _("It is configured but bound to no interface.")),
+    "mark-without-queue": (_("Mark without queue"), _("The mark is written but no queue serves it.")),
+    "host-key-changed": (_("Host key changed"), _("The device answers with another key than the pinned one.")),
+}
+
+GUARDRAILS: dict[str, Text] = {
+    "mode": _("Mode of the group"),
+    "kill-switch": _("Kill switch is off"),
+    "verdict-kind": _("Verdict of a kind that may be acted on"),
+    "evidence": _("Evidence is strong enough"),
+    "persistence": _("Lasted long enough"),
+    "capture-loss": _("Capture without losses"),
+    "never-core": _("Not core business"),
+    "never-touch": _("Not on the never-touch list"),
+    "source-width": _("Exactly one address"),
+    "prepared-guard": _("A guard is prepared"),
+    "device-health": _("Device is healthy"),
+    "device-role": _("Role of the device"),
+    "verifying-point": _("Packets can prove the effect"),
+    "blast-radius": _("Blast radius"),
+    "rate-of-pushes": _("Rate of pushes"),
+    "flapping": _("Not the same host again and again"),
+    "plan-lint": _("Plan lint"),
+    "own-names": _("Own names only"),
+}
+
+# The colour family of a state; its word carries the meaning, the colour only helps.
+TONES = {
+    "good": {"confirmed", "verified", "installed", "active", "trusted", "done", "ingested", "resolved", "helped", "stands", "applied"},
+    "bad": {
+        "failed", "revert-failed", "broken", "revoked", "poisoned", "regressed", "needs-person", "harmed", "refused", "partial",
+    },
+    "wait": {"proposed", "pending", "new", "draft", "stored", "unknown"},
+    "busy": {
+        "approved", "preflight", "armed", "pushing", "pushed", "reverting", "applying", "withdrawing", "running",
+    },
+}  # fmt: skip
+
+
+def tone(state: str) -> str:
+    """good, bad, wait, busy or plain."""
+    return next((name for name, states in TONES.items() if state in states), "plain")
+
+
+def said(template: str, values: Mapping[str, Any] | None) -> str:
+    """A stored message (policyhub.domain.message) in the reader's language. Values that do not fit leave the template as it is."""
+    if not template:
+        return ""
+    translated = gettext(template)
+    try:
+        return translated % values if values else translated
+    except (KeyError, TypeError, ValueError):
+        return translated
+
+
+def check_title(name: str) -> Text:
+    return CHECKS[name][0] if name in CHECKS else name
+
+
+def check_reason(name: str) -> Text:
+    return CHECKS[name][1] if name in CHECKS else ""

@@ -1,0 +1,58 @@
+"""Numbers with their unit, the same in both languages. None is never written as 0: callers show it as unknown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_DECIMAL = ("", "k", "M", "G", "T", "P")
+
+
+def _scaled(value: float, unit: str) -> str:
+    step = 0
+    while abs(value) >= 999.5 and step < len(_DECIMAL) - 1:
+        value /= 1000
+        step += 1
+    digits = f"{value:.0f}" if step == 0 or abs(value) >= 99.5 else f"{value:.1f}"
+    return f"{digits}\u00a0{_DECIMAL[step]}{unit}"
+
+
+def rate(bps: float) -> str:
+    """3.2 Gbit/s from bit/s."""
+    return _scaled(bps, "bit/s")
+
+
+def size(count: float) -> str:
+    """1.4 GB (decimal) from bytes."""
+    return _scaled(count, "B")
+
+
+def number(value: float) -> str:
+    """12 345 with thin grouping."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
+def percent(ratio: float) -> str:
+    """A share 0..1 as `12 %`, `0.4 %`, `< 0.1 %`."""
+    value = ratio * 100
+    if 0 < value < 0.1:
+        return "<\u00a00.1\u00a0%"
+    return f"{value:.1f}\u00a0%" if 0 < value < 10 else f"{value:.0f}\u00a0%"
+
+
+def span(seconds: float) -> str:
+    """14 h 06 min, 3 min 20 s, 4.2 s, 850 ms."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f}\u00a0ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f}\u00a0s" if seconds < 10 else f"{seconds:.0f}\u00a0s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}\u00a0min\u00a0{whole % 60:02d}\u00a0s"
+    if whole < 2 * 86400:
+        return f"{whole // 3600}\u00a0h\u00a0{whole % 3600 // 60:02d}\u00a0min"
+    return f"{whole // 86400}\u00a0d\u00a0{whole % 86400 // 3600:02d}\u00a0h"
+
+
+def at_ns(ns: int) -> datetime:
+    """Packet time (ns since the epoch) as UTC; digits below the microsecond are cut."""
+    return datetime.fromtimestamp(ns // 1_000_000_000, tz=UTC).replace(microsecond=ns % 1_000_000_000 // 1000)

@@ -1,0 +1,51 @@
+"""Devices: the list, one of them, its configuration with secrets masked, and its host keys."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from policyhub.actions.secrets import redact, unseal
+from policyhub.console.forms import DeviceFilterForm
+from policyhub.console.frame import realm_of
+from policyhub.console.views.base import page, paged, told
+from policyhub.models import ConfigSnapshot, HostKey
+from policyhub.queries import listings
+from policyhub.queries.listings import DeviceFilter
+
+
+@page("policyhub.view_device")
+def index(request: HttpRequest) -> HttpResponse:
+    form = DeviceFilterForm(request.GET)
+    wish = form.wish()
+    rows = listings.devices(DeviceFilter(wish["q"], wish["group"], wish["state"], realm_of(request)))
+    return render(request, "console/devices.html", {"page": paged(request, rows), "form": form})
+
+
+@page("policyhub.view_device")
+def detail(request: HttpRequest, pk: int) -> HttpResponse:
+    return render(request, "console/device.html", {"device": get_object_or_404(listings.device(pk))})
+
+
+@page("policyhub.view_configsnapshot")
+def snapshot(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(ConfigSnapshot.objects.select_related("device"), pk=pk)
+    lines: list[str] = []
+    with told(request):
+        lines = redact(unseal(row.text_envelope)).splitlines()
+    return render(request, "console/snapshot.html", {"snapshot": row, "lines": lines})
+
+
+@require_POST
+@page("policyhub.change_hostkey")
+def decide_key(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
+    key = get_object_or_404(HostKey.objects.select_related("device"), pk=pk)
+    from policyhub.actions import inventory
+
+    act = inventory.trust_host_key if decision == "trust" else inventory.revoke_host_key
+    with told(request, _("Host key trusted.") if decision == "trust" else _("Host key revoked.")):
+        act(host_key=key, actor=request.user, now=timezone.now())
+    return redirect("console:devices-detail", key.device_id)

@@ -1,0 +1,88 @@
+"""The audit chain, the kill switch, help and the pages for errors."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from policyhub.actions import audit as audit_actions
+from policyhub.actions import kill_switch as kill_actions
+from policyhub.console.forms import AuditFilterForm, KillSwitchForm
+from policyhub.console.views.base import page, paged
+from policyhub.models import DeviceGroup, KillSwitch
+from policyhub.queries import listings
+
+
+@page("policyhub.view_auditentry")
+def audit(request: HttpRequest) -> HttpResponse:
+    form = AuditFilterForm(request.GET)
+    wish = form.wish()
+    rows = listings.audit(wish["actor"], wish["action"])
+    return render(request, "console/audit.html", {"page": paged(request, rows), "form": form})
+
+
+@require_POST
+@page("policyhub.view_auditentry")
+def verify_audit(request: HttpRequest) -> HttpResponse:
+    report = audit_actions.verify()
+    if report.broken:
+        values = {"row": report.broken.sequence, "reason": report.broken.reason}
+        messages.error(request, _("The chain is broken at row %(row)d: %(reason)s.") % values)
+    else:
+        values = {"count": report.entries, "head": report.head[:16]}
+        messages.success(request, _("The chain is whole: %(count)d rows, head %(head)s…") % values)
+    return redirect("console:audit")
+
+
+@page("policyhub.view_killswitch")
+def kill_switch(request: HttpRequest) -> HttpResponse:
+    known = {row.scope: row for row in KillSwitch.objects.all()}
+    scopes = ["", *DeviceGroup.objects.order_by("name").values_list("name", flat=True)]
+    rows = [(scope, known.get(scope)) for scope in scopes]
+    context = {
+        "rows": rows,
+        "by_file": kill_actions.engaged() and not (known.get("") and known[""].engaged),
+        "form": KillSwitchForm(request=request),
+    }
+    return render(request, "console/kill_switch.html", context)
+
+
+@require_POST
+@page("policyhub.change_killswitch")
+def throw_kill_switch(request: HttpRequest) -> HttpResponse:
+    form = KillSwitchForm(request.POST, request=request)
+    if not form.is_valid():
+        messages.error(request, " ".join(" ".join(errors) for errors in form.errors.values()))
+        return redirect("console:killswitch")
+    wish = form.cleaned_data
+    act = kill_actions.engage if wish["engage"] else kill_actions.release
+    act(scope=wish["scope"], actor=request.user, reason=wish["reason"], now=timezone.now())
+    messages.success(request, _("Stopped: no line leaves.") if wish["engage"] else _("Released."))
+    return redirect("console:killswitch")
+
+
+@page()
+def about(request: HttpRequest) -> HttpResponse:
+    return render(request, "console/about.html")
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return render(request, "console/error.html", {"status": 400}, status=400)
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    missing = str(exception) if exception and "." in str(exception) and " " not in str(exception) else ""
+    return render(request, "console/error.html", {"status": 403, "missing": missing}, status=403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return render(request, "console/error.html", {"status": 404}, status=404)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """No database, no user, no frame: whatever failed may fail again."""
+    return render(None, "console/500.html", status=500)

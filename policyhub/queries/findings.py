@@ -1,0 +1,63 @@
+"""Findings as people look for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+
+from policyhub.domain.finding import Severity
+from policyhub.models import Finding
+
+OPEN = (Finding.Status.NEW, Finding.Status.ACKNOWLEDGED, Finding.Status.REGRESSED)
+WORST_FIRST = Case(
+    *(When(severity=severity.value, then=Value(4 - severity.rank)) for severity in Severity),
+    output_field=IntegerField(),
+    default=Value(9),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFilter:
+    """ "" = no wish. status "" means all that are open; "all" means all. realm None = every realm."""
+
+    severity: str = ""
+    name: str = ""
+    device: int | None = None
+    status: str = ""
+    text: str = ""
+    realm: str | None = None
+
+
+def findings(wish: FindingFilter) -> QuerySet[Finding]:
+    """Worst first, then newest."""
+    rows = Finding.objects.select_related("device").annotate(order=WORST_FIRST)
+    if wish.severity:
+        rows = rows.filter(severity=wish.severity)
+    if wish.name:
+        rows = rows.filter(name=wish.name)
+    if wish.device:
+        rows = rows.filter(device_id=wish.device)
+    if wish.status != "all":
+        rows = rows.filter(status=wish.status) if wish.status else rows.filter(status__in=OPEN)
+    if wish.text:
+        rows = rows.filter(Q(policy__icontains=wish.text) | Q(rule__icontains=wish.text) | Q(message__icontains=wish.text))
+    if wish.realm is not None:
+        rows = rows.filter(device__realm__name=wish.realm)
+    return rows.order_by("order", "-last_seen_at", "pk")
+
+
+def one(pk: int) -> QuerySet[Finding]:
+    """The finding with its device and exemptions, for a detail page."""
+    return Finding.objects.filter(pk=pk).select_related("device__realm", "device__group").prefetch_related("exemptions")
+
+
+def open_by_severity() -> dict[str, int]:
+    """Open findings per severity, worst first; every severity has an entry."""
+    counted = dict(Finding.objects.filter(status__in=OPEN).order_by().values_list("severity").annotate(n=Count("pk")))
+    return {severity.value: counted.get(severity.value, 0) for severity in Severity}
+
+
+def names() -> list[str]:
+    """Check names that occur, for the filter."""
+    return list(Finding.objects.order_by("name").values_list("name", flat=True).distinct())

@@ -1,0 +1,76 @@
+"""What Home shows of the policy side: what was done today, what waits for a person, what stands open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from policyhub.models import Change, ChangeEvent, Device, Finding, HostKey, Sweep
+from policyhub.queries.findings import OPEN, open_by_severity
+from policyhub.queries.listings import latest_sweep
+
+DAY = timedelta(hours=24)
+TOLD = ("approved", "confirmed", "reverted", "failed", "revert-failed", "refused")
+MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What needs a person, worst first."""
+
+    stuck: tuple[Change, ...]
+    proposed: tuple[Change, ...]
+    keys: tuple[HostKey, ...]
+    quarantined: tuple[Device, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.stuck) + len(self.proposed) + len(self.keys) + len(self.quarantined)
+
+
+def waiting() -> Waiting:
+    """At most a handful of each; the lists behind hold the rest."""
+    open_changes = (
+        Change.objects.select_related("device").filter(state__in=("proposed", "revert-failed")).order_by("-pk")[: MOST * 4]
+    )
+    rows = list(open_changes)
+    return Waiting(
+        stuck=tuple(row for row in rows if row.state == Change.State.REVERT_FAILED),
+        proposed=tuple(row for row in rows if row.state == Change.State.PROPOSED)[:MOST],
+        keys=tuple(
+            HostKey.objects.select_related("device").filter(state=HostKey.State.PENDING).order_by("-first_seen_at")[:MOST]
+        ),
+        quarantined=tuple(Device.objects.exclude(quarantine_reason="").order_by("name")[:MOST]),
+    )
+
+
+def done_today(now: datetime) -> list[ChangeEvent]:
+    """Milestones of changes in the last 24 h, newest first."""
+    rows = ChangeEvent.objects.select_related("change__device").filter(at__gte=now - DAY, state__in=TOLD)
+    return list(rows.order_by("-pk")[:MOST])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Open findings per severity, the newest of them, and the last sweep (None: never swept)."""
+
+    by_severity: dict[str, int]
+    newest: tuple[Finding, ...]
+    sweep: Sweep | None
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_severity.values())
+
+
+def standing() -> Standing:
+    newest = Finding.objects.select_related("device").filter(status__in=OPEN, severity__in=("critical", "high"))
+    return Standing(open_by_severity(), tuple(newest.order_by("-first_seen_at")[:5]), latest_sweep())
+
+
+def pulse() -> str:
+    """Differs whenever one of the lists above may differ."""
+    event = ChangeEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    sweep = Sweep.objects.order_by("-pk").values_list("pk", "devices_done", "state").first() or (0, 0, "")
+    key = HostKey.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return f"{event}.{key}." + ".".join(map(str, sweep))

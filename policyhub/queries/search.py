@@ -1,0 +1,31 @@
+"""Global search of the policy side: devices, rules with findings, changes. One query each, a few rows each."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+
+from policyhub.models import Change, Device, Finding
+
+MOST = 8
+
+
+def devices(text: str, realm: str | None) -> list[Device]:
+    rows = Device.objects.filter(Q(name__icontains=text) | Q(host__icontains=text))
+    return list((rows if realm is None else rows.filter(realm__name=realm)).order_by("name")[:MOST])
+
+
+def findings(text: str, realm: str | None) -> list[Finding]:
+    rows = Finding.objects.select_related("device").filter(
+        Q(name__icontains=text) | Q(policy__icontains=text) | Q(rule__icontains=text) | Q(message__icontains=text)
+    )
+    return list((rows if realm is None else rows.filter(device__realm__name=realm)).order_by("-last_seen_at")[:MOST])
+
+
+def changes(text: str, realm: str | None) -> list[Change]:
+    """By number (`#12` or `12`) or by words of the reason or the member's address."""
+    number = text.lstrip("#")
+    wish = Q(reason__icontains=text) | Q(spec__member__icontains=text)
+    if number.isdigit() and len(number) < 18:
+        wish |= Q(pk=int(number))
+    rows = Change.objects.select_related("device").filter(wish)
+    return list((rows if realm is None else rows.filter(device__realm__name=realm)).order_by("-pk")[:MOST])

@@ -1,0 +1,126 @@
+"""The few tags all pages share: icons, severity, marks, states, times, numbers, the unknown dash."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from policyhub.console import frame, labels, units
+from policyhub.domain.qos import dscp_name, phb_of
+from policyhub.models.findings import SEVERITIES
+
+register = template.Library()
+SEVERITY_LABELS = dict(SEVERITIES)
+
+
+@register.simple_tag
+def icon(name: str, css: str = "") -> SafeString:
+    """A symbol of the sprite; decoration only, so hidden from screen readers."""
+    return format_html(
+        '<svg class="icon {}" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        css,
+        static("console/icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def severity(value: str) -> SafeString:
+    """Shape and colour and word."""
+    return format_html('<span class="sev sev-{}">{}{}</span>', value, icon(f"sev-{value}"), SEVERITY_LABELS.get(value, value))
+
+
+@register.simple_tag
+def dscp(value: int) -> SafeString:
+    """A mark as name and number; one colour per family everywhere."""
+    name = dscp_name(value)
+    text = name if name == str(value) else f"{name}\u00a0{value}"
+    return format_html('<span class="mark mark-{}">{}</span>', phb_of(value).lower(), text)
+
+
+@register.simple_tag
+def pill(value: str, label: Any = "") -> SafeString:
+    return format_html('<span class="pill pill-{}">{}</span>', labels.tone(value), label or value)
+
+
+@register.simple_tag
+def unknown(reason: str = "") -> SafeString:
+    """The dash for what nobody knows, with the reason on hover, on focus and for screen readers. Never 0."""
+    why = reason or _("not known")
+    return format_html('<span class="unknown" tabindex="0" title="{}">—<span class="sr">{}</span></span>', why, why)
+
+
+@register.simple_tag
+def when(value: datetime | int | None, missing: str = "") -> SafeString:
+    """A moment in UTC; the page's script rewrites it to the reader's zone. int: nanoseconds of packet time."""
+    if value is None:
+        return unknown(missing)
+    moment = units.at_ns(value) if isinstance(value, int) else value.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        f"{moment:%m-%d %H:%M} UTC",
+    )
+
+
+@register.simple_tag
+def known(value: Any, form: str = "number", reason: str = "") -> SafeString | str:
+    """A number with its unit (number, size, rate, percent, span) or the dash with the reason."""
+    return unknown(reason) if value is None or value == "" else getattr(units, form)(value)
+
+
+@register.filter
+def unit(value: float, form: str) -> str:
+    return str(getattr(units, form)(value))
+
+
+@register.filter
+def check_title(name: str) -> labels.Text:
+    return labels.check_title(name)
+
+
+@register.filter
+def check_reason(name: str) -> labels.Text:
+    return labels.check_reason(name)
+
+
+@register.filter
+def change_kind(kind: str) -> labels.Text:
+    return labels.CHANGE_KIND.get(kind, kind)
+
+
+@register.filter
+def push_outcome(outcome: str) -> labels.Text:
+    return labels.PUSH_OUTCOME.get(outcome, outcome)
+
+
+@register.filter
+def guardrail(name: str) -> labels.Text:
+    return labels.GUARDRAILS.get(name, name)
+
+
+@register.simple_tag
+def said(row: Any) -> str:
+    """The words of a timeline event (message, data) or of a guard rail ({text, values} or {reason})."""
+    if isinstance(row, dict):
+        return labels.said(str(row.get("text") or row.get("reason") or ""), row.get("values"))
+    stored = row.data.get("said")
+    return labels.said(stored["text"], stored.get("values")) if stored else labels.said(row.message, row.data)
+
+
+@register.filter
+def item(mapping: dict[str, Any], key: str) -> Any:
+    return mapping.get(key)
+
+
+@register.simple_tag(takes_context=True)
+def page_frame(context: template.Context) -> frame.Frame:
+    """Navigation, banners, realm and theme for the page around the content."""
+    return frame.build(context.get("request"))
