@@ -28,14 +28,14 @@ class Budget:
 
     __slots__ = ("left",)
 
-    def __init__(self, left: int = 500_000) -> None:
+    def __init__(self, left: int = 200_000) -> None:
         self.left = left
 
     def spend(self, amount: int) -> None:
         """Raises TooScattered when nothing is left."""
-        self.left -= amount
-        if self.left < 0:
+        if amount > self.left:
             raise TooScattered("too many scattered wildcards to expand")
+        self.left -= amount
 
 
 class Words:
@@ -147,13 +147,12 @@ def _free_bits(base: int, wild: int, address: str, budget: Budget | None) -> Add
     if wild & (wild + 1) == 0:
         low = base & (MAX4 ^ wild)
         return AddressSet(((low, low + wild),))
+    if budget is not None:  # asked before the work is done; the lowest free bits are one interval, the others double it
+        budget.spend(1 << min(32, (wild & (wild + 1)).bit_count()))
     try:
-        found = AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
+        return AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
     except ValueError as error:
         raise TooScattered(str(error)) from error
-    if budget is not None:
-        budget.spend(len(found.v4))
-    return found
 
 
 def range_set(low: str, high: str) -> AddressSet | None:

@@ -15,7 +15,9 @@ from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_asa.objects import ANY_WORDS, TCP_UDP, read_literal
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
 
-SHOWN = re.compile(r"\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)| 0x[0-9a-f]{8}$|; \d+ elements|\(elements: ?\d+\)")
+SHOWN = re.compile(
+    r"^\S+ \S+; \d+ elements|^\S+ \S+ line \d+ (?!remark ).*(?:\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)| 0x[0-9a-f]{8}$)"
+)
 DECORATION = re.compile(r"\([^()]*\)| 0x[0-9a-f]{8}$")
 NOT_ENTRIES = ("deny-flow-max", "alert-interval", "cached", "mode", "commit")
 LOG_LEVELS = ("alerts", "critical", "debugging", "emergencies", "errors", "informational", "notifications", "warnings")
@@ -165,7 +167,8 @@ def _entry(reading: Reading, block: Block) -> Entry | None:
     if not words:
         reading.ledger.unparsed(block.line, "nothing follows the name")
         return None
-    remark = block.text.partition("remark")[2].strip() if words[0].lower() == "remark" else None
+    is_remark = words[0].lower() == "remark" or words[:2] == ["extended", "remark"]  # the second as generators write it
+    remark = block.text.partition("remark")[2].strip() if is_remark else None
     return Entry(block, line, words, shown, remark)
 
 

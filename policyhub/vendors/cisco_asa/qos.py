@@ -59,7 +59,7 @@ def read_service_policy(reading: Reading, block: Block) -> None:
 
 
 def qos_policies(reading: Reading) -> list[QosPolicy]:
-    """Policy maps with at least one policer, shaper or priority queue; maps that only inspect are no QoS."""
+    """Policy maps with at least one policer, shaper or priority queue (maps that only inspect are no QoS), or not defined."""
     matches = {name: _class_match(reading, block) for name, block in reading.class_maps.items()}
     found: list[QosPolicy] = []
     for name, block in reading.policy_maps.items():
@@ -67,6 +67,9 @@ def qos_policies(reading: Reading) -> list[QosPolicy]:
         if any(c.policer or c.shaper or c.queue or c.child_policy for c in classes):
             attachments = _attachments(reading, name, directions or {"out"})
             found.append(QosPolicy(name, tuple(classes), attachments, block.numbers))
+    for name, blocks in reading.service_policies.items():
+        if name not in reading.policy_maps:
+            found.append(QosPolicy(name, (), _attachments(reading, name, {"out"}), tuple(block.number for block in blocks)))
     return found
 
 

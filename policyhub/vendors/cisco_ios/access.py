@@ -95,7 +95,6 @@ def read_numbered(reading: Reading, block: Block) -> None:
     else:
         raise NotUnderstood("access lists of this number are not modelled")
     found = reading.configured.setdefault((4, words[1]), AccessList(form))
-    found.skip = 2
     found.lines.append(block.number)
     found.entries.append(block)
 
@@ -122,7 +121,7 @@ def _policy(reading: Reading, key: AclKey, acl: AccessList) -> Policy:
     bindings = tuple(reading.bindings.get(key, ()))
     rules = _rules(reading, family, name, acl)
     default, notes = Action.DENY, (IPV6_NOTE,) if family == 6 else ()
-    if not any(_verb(acl, entry) != "remark" for entry in acl.entries):
+    if all(_verb(entry) == "remark" for entry in acl.entries):
         default, notes = Action.PERMIT, ("empty: the device permits everything",)
     purpose = "match" if name in reading.selectors and not bindings else "filter"
     if acl.form in ("mac", "role-based", "reflexive"):
@@ -130,8 +129,13 @@ def _policy(reading: Reading, key: AclKey, acl: AccessList) -> Policy:
     return Policy(name, tuple(rules), default, family, bindings, tuple(acl.lines), notes=notes, purpose=purpose)
 
 
-def _verb(acl: AccessList, entry: Block) -> str:
-    words = entry.words[acl.skip :]
+def _skip(words: list[str]) -> int:
+    """How many words stand in front of an entry (numbered lists: "access-list 10")."""
+    return 2 if words[0].lower() == "access-list" else 0
+
+
+def _verb(entry: Block) -> str:
+    words = entry.words[_skip(entry.words) :]
     while words and (is_decimal(words[0]) or words[0].lower() == "sequence"):
         words = words[1:]
     return words[0].lower() if words else ""
@@ -143,7 +147,7 @@ def _rules(reading: Reading, family: int, name: str, acl: AccessList) -> list[Ru
     remarks: list[str] = []
     last = 0
     for entry in acl.entries:
-        words = Words(TAIL.sub(" ", entry.text).replace(", wildcard bits", " ").split(), acl.skip)
+        words = Words(TAIL.sub(" ", entry.text).replace(", wildcard bits", " ").split(), _skip(entry.words))
         sequence = _sequence(words)
         if words.accept("remark"):
             remarks.append(entry.text.partition("remark")[2].strip())

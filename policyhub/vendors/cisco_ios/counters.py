@@ -20,7 +20,7 @@ SEQUENCE = re.compile(r" sequence (?P<last>\d{1,10})$")
 MATCHES = re.compile(r"\((?:hw )?(?P<hits>\d{1,20}) (?:hw )?match(?:es)?\b")
 TAIL = re.compile(r" ?\([^()]*\)")
 SEEN = re.compile(
-    r"^\s*(?:(?:Standard|Extended|Reflexive|Role-based|FQDN) (?:IP|MAC) access list|IPv6 (?:FQDN )?access list) ", re.MULTILINE
+    r"^[ \t]*(?:(?:Standard|Extended|Reflexive|Role-based|FQDN) (?:IP|MAC) access list|IPv6 (?:FQDN )?access list) ", re.MULTILINE
 )
 
 

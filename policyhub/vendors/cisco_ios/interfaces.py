@@ -40,7 +40,7 @@ class _Port:
 
 def read_interface(reading: Reading, block: Block) -> None:
     """The interface and everything below it; a `service instance` is a place of its own."""
-    name = Words(block.words, 1).rest()
+    name = re.sub(r"^([A-Za-z-]+) (\d)", r"\1\2", Words(block.words, 1).rest())
     if not name:
         raise NotUnderstood("interface needs a name")
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)

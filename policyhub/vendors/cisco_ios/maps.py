@@ -53,7 +53,10 @@ def _read_map(reading: Reading, words: Words, block: Block) -> None:
 
 
 def read_trust(reading: Reading, interface: str, block: Block) -> None:
-    """`mls qos trust [dscp|cos|ip-precedence]`, `qos trust ..`; trust that depends on an attached phone is not modelled."""
+    """`mls qos trust [dscp|cos|ip-precedence]` (dscp when none is named), `qos trust ..`, and their `no` forms.
+
+    Trust that depends on an attached phone is not modelled.
+    """
     words = Words(block.words)
     words.accept("no")
     words.accept("mls")
@@ -62,10 +65,10 @@ def read_trust(reading: Reading, interface: str, block: Block) -> None:
     if block.words[0].lower() == "no":
         mode = "none"
     else:
-        word = words.accept("dscp", "cos", "ip-precedence", "precedence") or ("" if words else "cos")
+        word = words.accept("dscp", "cos", "ip-precedence", "precedence") or ("" if words else "dscp")
         if not word:
             raise NotUnderstood("trust that depends on a device is not modelled")
-        mode = {"dscp": "dscp", "cos": "pcp"}.get(word, "ip-precedence")
+        mode = "pcp" if word == "cos" else "dscp"  # the precedence is the upper half of the same byte
     words.accept("pass-through")
     words.accept("dscp")
     words.end()

@@ -64,12 +64,17 @@ def read_policy_map(reading: Reading, block: Block) -> None:
 
 
 def qos_policies(reading: Reading) -> list[QosPolicy]:
-    """Every policy map of type qos or queuing with the interfaces it is attached to."""
+    """Every policy map of type qos or queuing with its attachments; one that is attached but not defined has no classes."""
     matches = {name: _class_match(reading, block) for name, block in reading.class_maps.items()}
-    return [
+    found = [
         QosPolicy(name, _classes(reading, block, matches), tuple(reading.attachments.get(name, ())), block.numbers)
         for name, block in reading.policy_maps.items()
     ]
+    for name, attachments in reading.attachments.items():
+        if name not in reading.policy_maps:
+            lines = tuple(line for attachment in attachments for line in attachment.lines)
+            found.append(QosPolicy(name, (), tuple(attachments), lines))
+    return found
 
 
 def _class_match(reading: Reading, block: Block) -> ClassMatch:

@@ -36,7 +36,6 @@ class AccessList:
     form: str
     lines: list[int] = field(default_factory=list)
     entries: list[Block] = field(default_factory=list)
-    skip: int = 0  # words in front of an entry (numbered lists: "access-list 10")
 
 
 @dataclass(slots=True)

@@ -47,6 +47,11 @@ def policies(reading: Reading) -> list[Policy]:
             continue
         rules = tuple(rule for child in block.children if (rule := _rule(reading, name, child, conditions)) is not None)
         found.append(Policy(name, rules, Action.DENY, 0, tuple(bound.get(name, ())), block.numbers, purpose="zone-pair"))
+    for name, bindings in bound.items():
+        if name not in reading.inspect_policies:
+            lines = tuple(line for binding in bindings for line in binding.lines)
+            notes = ("bound but not defined",)
+            found.append(Policy(name, (), Action.DENY, 0, tuple(bindings), lines, purpose="zone-pair", notes=notes))
     return found
 
 
