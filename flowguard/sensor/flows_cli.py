@@ -1,0 +1,175 @@
+"""Counts, matches and judges packet captures, without a service."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import native_capture
+from flowguard.domain.bundle import compile_bundle
+from flowguard.sensor.flows_text import as_text
+from policyhub.domain.errors import BadInput
+from policyhub.domain.finding import Severity
+from policyhub.domain.identity import read_identities
+from policyhub.domain.qos import PRIORITY_DSCP
+
+CLEAN, FINDINGS, BAD_INPUT, PARTIAL = 0, 1, 2, 3
+TEXT_FLOWS = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("captures", nargs="*", metavar="PCAP", help="pcap or pcapng; each is a point named after the file")
+    parser.add_argument(
+        "--point",
+        action="append",
+        default=[],
+        metavar="NAME=PCAP",
+        help="capture of an observation point; with --queues NAME is a key or a value of its observation_points",
+    )
+    parser.add_argument("--identities", metavar="CSV", help="who is behind which prefix and may use which marks")
+    parser.add_argument("--realm", action="append", default=[], metavar="NAME=REALM", help="realm of a point's addresses")
+    parser.add_argument("--queues", metavar="JSON", help="observation points, ports and classes of the device between")
+    parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code: 0 nothing found, 1 verdicts above info, 2 bad input, 3 a capture was damaged (said in the report)."""
+    try:
+        request = read_request(args)
+        top = args.top if args.top is not None or args.format == "json" else TEXT_FLOWS
+        body = native_capture.analyse(request.points, bundle=request.bundle, queues=request.queues, top=top)
+    except (native_capture.CaptureError, BadInput) as error:
+        sys.stderr.write(f"policyhub flows: {error}\n")
+        return BAD_INPUT
+    report: dict[str, Any] = json.loads(body)
+    _print(body.decode() + "\n" if args.format == "json" else as_text(report))
+    damaged = [point["error"] for point in report["points"] if point["error"]]
+    for line in damaged:
+        sys.stderr.write(f"policyhub flows: partial result: {line}\n")
+    if damaged:
+        return PARTIAL
+    found = any(Severity(verdict["severity"]).rank > Severity.INFO.rank for verdict in report["verdicts"])
+    return FINDINGS if found else CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """points: (name, file). bundle, queues: JSON as the engine takes it, None when not given."""
+
+    points: Sequence[tuple[str, str]]
+    bundle: bytes | None
+    queues: bytes | None
+
+
+def read_request(args: argparse.Namespace) -> Request:
+    """What the arguments ask for. Raises BadInput naming the argument or file and the cure."""
+    queues = read_queues(args.queues) if args.queues else None
+    points = [(name, path) for name, path in map(_named_point, args.point)]
+    points += name_by_file(args.captures, taken=[name for name, _ in points])
+    if not points:
+        raise BadInput("no capture given. Name a file, or NAME=FILE with --point")
+    if queues is not None:
+        check_names(args.queues, queues, [name for name, _ in map(_named_point, args.point)])
+    realms = dict(_pair(text, "--realm", "NAME=REALM") for text in args.realm)
+    unknown = set(realms) - {name for name, _ in points}
+    if unknown:
+        raise BadInput(f"--realm {min(unknown)}: no such point. The points are {', '.join(name for name, _ in points)}")
+    bundle = None
+    if args.identities:
+        identities = read_identities(_read(args.identities), args.identities)
+        bundle = compile_bundle(identities, points=realms, priority_dscp=PRIORITY_DSCP | declared_priority(queues or {}))
+    return Request(points, bundle, json.dumps(queues).encode() if queues is not None else None)
+
+
+def read_queues(file: str) -> dict[str, Any]:
+    """The queues file of the contract. Raises BadInput naming file, line and the cure."""
+    try:
+        queues = json.loads(_read(file))
+    except json.JSONDecodeError as error:
+        raise BadInput.at(file, error.lineno, f"not JSON ({error.msg})", "Correct the file") from None
+    if not isinstance(queues, dict) or not isinstance(queues.get("observation_points"), dict):
+        raise BadInput.at(file, None, "no object observation_points", 'Write {"observation_points": {"ingress": "eth0"}, ...}')
+    if not isinstance(queues.get("classes", {}), dict):
+        raise BadInput.at(file, None, "classes is no object", 'Write {"classes": {"EF": {"dscp": [46], ...}}}')
+    return queues
+
+
+def check_names(file: str, queues: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Every name is a key or a value of observation_points, and no two mean the same point. Raises BadInput."""
+    meant: dict[str, str] = {}
+    known = {str(key): str(value) for key, value in queues["observation_points"].items()}
+    by_value = {value: key for key, value in known.items()}
+    for name in names:
+        key = name if name in known else by_value.get(name)
+        if key is None:
+            listed = ", ".join(f"{key} or {value}" for key, value in known.items())
+            raise BadInput(f"--point {name}: not in observation_points of {file}. Use {listed}")
+        if key in meant:
+            raise BadInput(f"--point {name}: the same point as {meant[key]}. Give each point once")
+        meant[key] = name
+
+
+def declared_priority(queues: Mapping[str, Any]) -> frozenset[int]:
+    """Marks of classes that the queues file declares to be priority (`"priority": true`)."""
+    classes = queues.get("classes", {}).values()
+    marks = [c["dscp"] for c in classes if isinstance(c, dict) and c.get("priority") is True and isinstance(c.get("dscp"), list)]
+    return frozenset(mark for group in marks for mark in group if isinstance(mark, int) and 0 <= mark <= 63)
+
+
+def name_by_file(paths: Iterable[str], taken: Iterable[str]) -> list[tuple[str, str]]:
+    """Points named after their files; a second one of the same name gets a number."""
+    names = set(taken)
+    points = []
+    for path in paths:
+        stem = name = Path(path).stem or path
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{stem}-{number}"
+        names.add(name)
+        points.append((name, path))
+    return points
+
+
+def _named_point(text: str) -> tuple[str, str]:
+    return _pair(text, "--point", "NAME=PCAP")
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise BadInput(
+            f"{option} {text!r}: not of the form {form}. Write e.g. {option} in0={'a.pcap' if 'PCAP' in form else 'site-b'}"
+        )
+    return name, value
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput.at(file, None, f"not UTF-8 text at byte {error.start}", "Save it as UTF-8") from None
+    except OSError as error:
+        raise BadInput.at(file, None, f"{error.strerror}", "Name a readable file") from None
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of flows")
+    return int(text)
+
+
+def _print(text: str) -> None:
+    """A reader that left early (`| head`) is no error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

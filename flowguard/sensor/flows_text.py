@@ -1,0 +1,163 @@
+"""The report of `policyhub flows` for people: points, marks, verdicts, path, largest flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from policyhub.domain.qos import dscp_name
+
+Rows = Iterable[Sequence[str]]
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """Tables, one blank line between them; what was not looked at is said at the end."""
+    parts = [_points(report), _marks(report), _verdicts(report), _path(report), _flows(report), _notes(report)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _points(report: dict[str, Any]) -> str:
+    rows = [
+        [
+            point["name"], _count(point["packets"]), _bytes(point["bytes"]), _when(point["first_ns"]), _span(point),
+            _count(point["tcp"]["data_segments"]), _share(point["tcp"]["retransmitted"], point["tcp"]["data_segments"]),
+            _count(point["tcp"]["zero_window"]), point["file"],
+        ]
+        for point in report["points"]
+    ]  # fmt: skip
+    head = ["point", "packets", "bytes", "first packet (UTC)", "length", "TCP data", "retransmitted", "zero window", "file"]
+    return _table("Points", head, rows, right=(1, 2, 4, 5, 6, 7))
+
+
+def _marks(report: dict[str, Any]) -> str:
+    rows = [
+        [point["name"], _mark(int(mark)), _count(sums["packets"]), _bytes(sums["bytes"]), _bytes(sums["peak_1ms_bytes"])]
+        for point in report["points"]
+        for mark, sums in sorted(point["dscp"].items(), key=lambda item: -item[1]["bytes"])
+    ]
+    return _table("Marks", ["point", "mark", "packets", "bytes", "peak in 1 ms"], rows, right=(2, 3, 4))
+
+
+def _verdicts(report: dict[str, Any]) -> str:
+    rows = [
+        [
+            verdict["severity"], verdict["name"], _host(verdict, "src"), verdict["dst"],
+            f"{verdict['proto']}/{verdict['server_port']}", _marks_of(verdict), _count(verdict["packets"]),
+            _bytes(verdict["bytes"]), _when(verdict["first_ns"]), f"{verdict['persisted_ms'] / 1000:.1f} s", verdict["point"],
+        ]
+        for verdict in report["verdicts"]
+    ]  # fmt: skip
+    if not rows:
+        return "Verdicts: none" if report["judging"] else "Verdicts: no identities given, marks were not judged"
+    head = ["severity", "verdict", "source", "destination", "service", "mark", "packets", "bytes", "since (UTC)", "for", "point"]
+    return _table("Verdicts", head, rows, right=(6, 7, 9))
+
+
+def _path(report: dict[str, Any]) -> str:
+    path = report["path"]
+    if not path:
+        return ""
+    rows = [
+        [f"{way['from']} > {way['to']}", _mark(int(mark)), *_class_cells(row)]
+        for way in path["directions"]
+        for mark, row in way["by_dscp"].items()
+    ]
+    head = ["direction", "mark", "matched", "lost", "share", "p50", "p99", "max"]
+    table = _table("Between the points", head, rows, right=(2, 3, 4, 5, 6, 7))
+    if path["unmatched"]:
+        table += f"\n{path['unmatched']} packets were seen at one point only and need not have passed the other."
+    return table
+
+
+def _class_cells(row: dict[str, Any]) -> list[str]:
+    delays = [_ns(row["delay_ns"][key]) for key in ("p50", "p99", "max")]
+    return [_count(row["matched"]), _count(row["lost"]), _share(row["lost"], row["lost"] + row["matched"]), *delays]
+
+
+def _flows(report: dict[str, Any]) -> str:
+    rows = [
+        [
+            flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
+            " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), _count(flow["packets"]), _bytes(flow["bytes"]),
+            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-", flow["point"],
+        ]
+        for flow in report["flows"]
+    ]  # fmt: skip
+    head = ["proto", "source", "destination", "marks", "packets", "bytes", "retransmitted", "identity", "point"]
+    title = f"Largest flows ({len(rows)} of {report['flows_total']})"
+    return _table(title, head, rows, right=(4, 5, 6))
+
+
+def _notes(report: dict[str, Any]) -> str:
+    return "\n".join(_note_lines(report))
+
+
+def _note_lines(report: dict[str, Any]) -> Iterator[str]:
+    for point in report["points"]:
+        if point["error"]:
+            yield f"PARTIAL {point['error']}"
+        if point["decode_errors"]:
+            yield f"{point['name']}: {point['decode_errors']} packets with headers that could not be read"
+    for what, packets in report["overflow"].items():
+        if packets:
+            yield f"{packets} packets were more than the table of {what} holds"
+    yield f"Not looked at: {', '.join(report['not_evaluated'])}"
+
+
+def _table(title: str, head: Sequence[str], rows: Rows, right: Sequence[int]) -> str:
+    lines = [list(head), *map(list, rows)]
+    if len(lines) == 1:
+        return ""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    texts = []
+    for line in lines:
+        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))]
+        texts.append("  ".join(cells).rstrip())
+    return "\n".join([title, *(f"  {text}" for text in texts)])
+
+
+def _host(verdict: dict[str, Any], end: str) -> str:
+    return f"{verdict[end]} ({verdict['identity']['name']})" if verdict["identity"] else str(verdict[end])
+
+
+def _marks_of(verdict: dict[str, Any]) -> str:
+    changes = [fact["to_dscp"] for fact in verdict["evidence"] if fact["kind"] == "rewritten"]
+    new = [_mark(int(mark)) for change in changes for mark in change]
+    return " > ".join([_mark(verdict["dscp"]), *([" or ".join(new)] if new else [])])
+
+
+def _mark(value: int) -> str:
+    name = dscp_name(value)
+    return name if name == str(value) else f"{name} ({value})"
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _bytes(value: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if value >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value} B"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def _when(ns: int | None) -> str:
+    if ns is None:
+        return "-"
+    return datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S") + f".{ns % 10**9 // 10**6:03}"
+
+
+def _span(point: dict[str, Any]) -> str:
+    return "-" if point["first_ns"] is None else f"{(point['last_ns'] - point['first_ns']) / 1e9:.3f} s"
+
+
+def _ns(value: int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value / 1e6:.2f} ms" if value >= 10**6 else f"{value / 1e3:.1f} us"
