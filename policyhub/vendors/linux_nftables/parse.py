@@ -1,10 +1,69 @@
-"""Interim: keeps every line as unparsed until the grammar stands."""
+"""`nft list ruleset` (with or without counters and handles) and nftables scripts into the domain model."""
 
-from policyhub.domain.device_config import DeviceConfig, Unparsed
-from policyhub.vendorkit.blocks import read_lines
+from __future__ import annotations
+
+import re
+
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.lexing import score
+from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendors.linux_nftables.model import Built, build, objects
+from policyhub.vendors.linux_nftables.reading import PACKAGE, Reading
+from policyhub.vendors.linux_nftables.structure import read_ruleset
+
+NAME = "linux_nftables"
+IGNORED = IgnoreList.of(PACKAGE)
+SIGNS = (
+    (r"^\s*table (ip|ip6|inet|arp|bridge|netdev) \S+ \{", 0.9),
+    (r"^\s*table \S+ \{", 0.5),
+    (r"type (filter|nat|route) hook \w+ ", 0.6),
+    (r"^#! ?/\S*nft\b", 0.8),
+    (r"^\s*(add|create) (table|chain|rule|set|map|element) ", 0.5),
+    (r"^\s*flush ruleset", 0.5),
+    (r"^\s*chain \S+\s*\{", 0.4),
+    (r"^\s*(ip6?|tcp|udp|ct|iifname|meta) .*\b(accept|drop|jump \S+)", 0.2),
+    (r"^\*(filter|nat|mangle|raw)$|^:INPUT |^-A \S+ ", -0.9),
+)
+HOSTNAME = re.compile(r"^[\w.-]+@([\w.-]+):[^#$]*[#$](?:\s|$)")
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def is_comment(text: str) -> bool:
+    return text.startswith("#")
+
+
+def read(text: str) -> tuple[Reading, Built, list[Line], str]:
+    """Shared by the parser and the counters."""
+    lines = read_lines(text)
+    reading = Reading()
+    prompts = [line for line in lines if is_prompt(line.text) and "{" not in line.text]
+    reading.ledger.understood(*(line.number for line in prompts))
+    host = next((found[1] for line in prompts if (found := HOSTNAME.match(line.text))), "")
+    skipped = {line.number for line in prompts}
+    read_ruleset(reading, [line for line in lines if line.text and line.number not in skipped])
+    return reading, build(reading), lines, host
 
 
 def parse(text: str) -> DeviceConfig:
-    lines = read_lines(text)
-    unparsed = tuple(Unparsed(line.number, line.text[:400], "not understood") for line in lines if line.text)
-    return DeviceConfig("linux_nftables", "", len(lines), unparsed=unparsed)
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
+    reading, built, lines, host = read(text)
+    addresses, services, groups = objects(reading)
+    blocks = [Block(line) for line in lines if line.text and not is_comment(line.text)]
+    reading.ledger.settle(blocks, IGNORED)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=host,
+        lines=len(lines),
+        policies=tuple(built.policies),
+        qos_policies=tuple(built.qos_policies),
+        addresses=addresses,
+        services=services,
+        groups=groups,
+        ignored=reading.ledger.ignored_lines,
+        unparsed=reading.ledger.unparsed_lines,
+    )

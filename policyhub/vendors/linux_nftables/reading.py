@@ -1,0 +1,127 @@
+"""What one parse collects: tables with chains, sets and named objects, in the order of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.service_names import ServiceNames
+from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, elements
+
+PACKAGE = "policyhub.vendors.linux_nftables"
+NAMES = ServiceNames.of(PACKAGE)
+FAMILIES = ("ip", "ip6", "inet", "arp", "bridge", "netdev")
+VERSIONS = {"ip": 4, "ip6": 6}
+MOST_NODES = 200_000  # of an expanded `define`: definitions that double each other must not fill the memory
+
+
+@dataclass(slots=True)
+class SetDef:
+    """A set or map. `types`: key types in order; `data`: type of a map's values, "" for a set; elements: one node list each."""
+
+    name: str
+    types: tuple[str, ...] = ()
+    data: str = ""
+    flags: tuple[str, ...] = ()
+    elements: list[list[Node]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Filled by packets or emptied by time: what it holds now says nothing about a minute later."""
+        return bool({"dynamic", "timeout"} & set(self.flags))
+
+
+@dataclass(slots=True)
+class RuleText:
+    nodes: list[Node]
+    lines: tuple[int, ...]
+    handle: str = ""
+
+
+@dataclass(slots=True)
+class Chain:
+    """`hook` "" for a chain that is only jumped to."""
+
+    name: str
+    kind: str = ""
+    hook: str = ""
+    devices: tuple[str, ...] = ()
+    priority: str = ""
+    policy: str = ""
+    rules: list[RuleText] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Table:
+    family: str
+    name: str
+    chains: dict[str, Chain] = field(default_factory=dict)
+    sets: dict[str, SetDef] = field(default_factory=dict)
+    counters: dict[str, tuple[int, int]] = field(default_factory=dict)
+    limits: dict[str, list[Node]] = field(default_factory=dict)
+    dormant: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"{self.family} {self.name}"
+
+
+@dataclass(slots=True)
+class Reading:
+    ledger: LineLedger = field(default_factory=LineLedger)
+    tables: dict[tuple[str, str], Table] = field(default_factory=dict)
+    defines: dict[str, list[Node]] = field(default_factory=dict)
+
+    def table(self, family: str, name: str) -> Table:
+        return self.tables.setdefault((family, name), Table(family, name))
+
+    def define(self, name: str, nodes: Sequence[Node]) -> bool:
+        """Values are expanded when they are defined, so a name can only mean earlier ones. False when it grows too large."""
+        expanded = self.expand(nodes)
+        if count(expanded) > MOST_NODES:
+            return False
+        self.defines[name] = expanded
+        return True
+
+    def expand(self, nodes: Sequence[Node]) -> list[Node]:
+        """`$name` replaced by its value, at the top and inside braces; a name that is not defined stays."""
+        found: list[Node] = []
+        for node in nodes:
+            if isinstance(node, Group):
+                inner = Group(node.line, [], node.end, node.closed)
+                for item in node.items:
+                    inner.items += self._replace(item) if isinstance(item, Token) else [item]
+                found.append(inner)
+            else:
+                found += self._replace(node)
+        return found
+
+    def _replace(self, token: Token) -> list[Node]:
+        known = self.defines.get(token.text[1:]) if token.kind == "word" and token.text.startswith("$") else None
+        return [token] if known is None else known
+
+
+def count(nodes: Sequence[Node]) -> int:
+    total, stack = 0, list(nodes)
+    while stack and total <= MOST_NODES:
+        node = stack.pop()
+        total += 1
+        if isinstance(node, Group):
+            stack.extend(node.items)
+    return total
+
+
+def flat_elements(group: Group) -> list[list[Node]]:
+    """Elements with sets inside sets (from definitions) laid flat."""
+    found: list[list[Node]] = []
+    stack = list(reversed(elements(group)))
+    while stack:
+        part = stack.pop()
+        if len(part) == 1 and isinstance(part[0], Group):
+            stack.extend(reversed(elements(part[0])))
+        else:
+            found.append(part)
+    return found

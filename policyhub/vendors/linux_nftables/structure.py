@@ -1,0 +1,306 @@
+"""Tables, chains, sets and commands of a ruleset, from `nft list ruleset` or a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
+from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, line_span, split, text_of, tokens, tree
+from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, flat_elements
+
+OBJECTS = ("counter", "quota", "limit", "flowtable", "secmark", "synproxy", "ct")
+COMMAND = "a command, not configuration"
+
+
+def read_ruleset(reading: Reading, lines: list[Line]) -> None:
+    for statement in split(tree(tokens(lines)), blocks=True):
+        _guarded(reading, statement, lambda part: _top(reading, part))
+
+
+def _guarded(reading: Reading, statement: list[Node], handler: Callable[[list[Node]], None]) -> None:
+    """Book every line of the statement: as understood, or as unparsed with the reason."""
+    try:
+        handler(statement)
+    except NotUnderstood as reason:
+        _unparsed(reading, statement, str(reason))
+        return
+    first, last = line_span(statement)
+    reading.ledger.understood(first, last)
+
+
+def _unparsed(reading: Reading, statement: Sequence[Node], reason: str) -> None:
+    for number, text in _texts(statement).items():
+        reading.ledger.unparsed(Line(number, 0, text), reason)
+
+
+def _texts(nodes: Sequence[Node]) -> dict[int, str]:
+    """Line number -> what of the statement stands on it."""
+    found: dict[int, list[str]] = {}
+    stack: list[Node | str] = list(reversed(nodes))
+    line = 0
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            found.setdefault(int(node), []).append("}")
+        elif isinstance(node, Group):
+            line = node.line
+            found.setdefault(line, []).append("{")
+            if node.closed:
+                stack.append(str(node.end))
+            stack.extend(reversed(node.items))
+        elif node.kind not in ("sep", "handle"):
+            found.setdefault(node.line, []).append(f'"{node.text}"' if node.kind == "string" else node.text)
+    return {number: " ".join(words) for number, words in found.items()}
+
+
+def _words(statement: Sequence[Node]) -> list[str]:
+    return [node.text for node in statement if isinstance(node, Token) and node.kind in ("word", "string")]
+
+
+def _top(reading: Reading, statement: list[Node]) -> None:
+    words = _words(statement)
+    first = words[0] if words else ""
+    if first == "table":
+        _table(reading, statement, 1)
+    elif first in ("define", "redefine"):
+        _define(reading, statement, words)
+    elif first in ("add", "create", "insert"):
+        _add(reading, statement, words)
+    elif first in ("flush", "delete", "destroy"):
+        _remove(reading, words)
+    elif first == "include":
+        raise NotUnderstood("an included file is not read")
+    elif first in ("list", "reset", "rename", "replace", "monitor", "describe", "undefine", "export"):
+        raise NotUnderstood(COMMAND)
+    else:
+        raise NotUnderstood("not understood")
+
+
+def _define(reading: Reading, statement: list[Node], words: list[str]) -> None:
+    """`define X = value`; the equals sign may touch its neighbours."""
+    name = words[1] if len(words) > 1 else ""
+    if "=" in name[1:]:
+        raise NotUnderstood("blanks are expected around the equals sign")
+    at = next((i for i, node in enumerate(statement) if isinstance(node, Token) and node.text == "="), None)
+    if at is None or not name:
+        raise NotUnderstood("an equals sign is expected")
+    if not reading.define(name, statement[at + 1 :]):
+        raise NotUnderstood("this definition grows too large")
+
+
+def _target(words: list[str], at: int) -> tuple[str, str, int]:
+    """`[family] table`: family (ip when left out), name, and the next position."""
+    family = "ip"
+    if at < len(words) and words[at] in FAMILIES and at + 1 < len(words):
+        family, at = words[at], at + 1
+    if at >= len(words):
+        raise NotUnderstood("a table's name is expected")
+    return family, words[at], at + 1
+
+
+def _table(reading: Reading, statement: list[Node], at: int) -> None:
+    family, name, _ = _target(_words(statement), at)
+    table = reading.table(family, name)
+    body = statement[-1]
+    if not isinstance(body, Group):
+        return
+    for part in split(body.items, blocks=True):
+        _guarded(reading, part, lambda inner: _in_table(reading, table, inner))
+
+
+def _in_table(reading: Reading, table: Table, statement: list[Node]) -> None:
+    words = _words(statement)
+    first = words[0] if words else ""
+    body = statement[-1] if isinstance(statement[-1], Group) else None
+    if first == "chain" and len(words) > 1:
+        _chain(reading, table, words[1], body, statement)
+    elif first in ("set", "map") and len(words) > 1 and body:
+        _set(reading, table, words[1], body, statement)
+    elif first in OBJECTS and len(words) > 1:
+        _object(reading, table, words, body)
+    elif first == "flags":
+        table.dormant = "dormant" in words
+    elif first in ("define", "redefine"):
+        _define(reading, statement, words)
+    elif first not in ("comment", "owner"):
+        raise NotUnderstood("not understood in a table")
+
+
+def _chain(reading: Reading, table: Table, name: str, body: Group | None, statement: Sequence[Node]) -> None:
+    chain = table.chains.setdefault(name, Chain(name))
+    chain.lines += [line for line in line_span(statement) if line not in chain.lines]
+    for part in split(body.items) if body else []:
+        _guarded(reading, part, lambda inner: _in_chain(reading, table, chain, inner))
+
+
+def _in_chain(reading: Reading, table: Table, chain: Chain, statement: list[Node]) -> None:
+    words = _words(statement)
+    first = words[0] if words else ""
+    span = line_span(statement)
+    chain.lines += [line for line in range(span[0], span[1] + 1) if line not in chain.lines[-2:]]
+    if first == "type" and "hook" in words:
+        _hook(reading, chain, statement, words)
+    elif first == "policy" and len(words) == 2 and words[1] in ("accept", "drop"):
+        chain.policy = words[1]
+    elif first in ("devices", "device") and "=" in words[:2]:
+        chain.devices = tuple(_devices(reading, statement[2:]))
+    elif first == "comment" and len(words) == 2:
+        return
+    else:
+        _rule(reading, chain, statement)
+
+
+def _hook(reading: Reading, chain: Chain, statement: list[Node], words: list[str]) -> None:
+    """`type filter hook input [device "x"] priority 0` and, in a definition of older form, the policy behind it."""
+    chain.kind, chain.hook = words[1], words[words.index("hook") + 1] if words.index("hook") + 1 < len(words) else ""
+    for key in ("device", "devices"):
+        if key in words:
+            at = next(i for i, node in enumerate(statement) if isinstance(node, Token) and node.text == key)
+            chain.devices = tuple(_devices(reading, statement[at + 1 :]))
+    if "priority" in words:
+        after = words[words.index("priority") + 1 :]
+        chain.priority = " ".join(word for word in after if word not in ("policy", "accept", "drop"))
+    if "policy" in words and words[-1] in ("accept", "drop"):
+        chain.policy = words[-1]
+
+
+def _devices(reading: Reading, nodes: Sequence[Node]) -> list[str]:
+    found: list[str] = []
+    for node in reading.expand(nodes):
+        if isinstance(node, Group):
+            return [part[0].text for part in flat_elements(node) if isinstance(part[0], Token)]
+        if node.text == "priority":
+            break
+        if node.text != "=" and node.kind in ("word", "string"):
+            found.append(node.text)
+    return found
+
+
+def _rule(reading: Reading, chain: Chain, statement: list[Node]) -> None:
+    handle = next((node.text for node in statement if isinstance(node, Token) and node.kind == "handle"), "")
+    first, last = line_span(statement)
+    chain.rules.append(RuleText(reading.expand(statement), tuple(range(first, last + 1)), handle))
+    reading.ledger.understood(*range(first, last + 1))
+
+
+def _set(reading: Reading, table: Table, name: str, body: Group, statement: Sequence[Node]) -> None:
+    known = table.sets.setdefault(name, SetDef(name))
+    first, last = line_span(statement)
+    known.lines += range(first, last + 1)
+    for part in split(body.items, blocks=True):
+        _guarded(reading, part, lambda inner: _in_set(reading, known, inner))
+
+
+def _in_set(reading: Reading, known: SetDef, statement: list[Node]) -> None:
+    words = _words(statement)
+    first = words[0] if words else ""
+    if first in ("type", "typeof"):
+        text = text_of(reading.expand(statement[1:]))
+        key, _, data = text.partition(" : ")
+        known.types, known.data = tuple(part.strip() for part in key.split(" . ")), data.strip()
+    elif first == "flags":
+        known.flags = tuple(word for word in words[1:] if word)
+    elif first == "elements":
+        expanded = reading.expand(statement)
+        known.elements += [part for node in expanded if isinstance(node, Group) for part in flat_elements(node)]
+        begin, end = line_span(statement)
+        reading.ledger.understood(*range(begin, end + 1))
+    elif first not in ("size", "timeout", "gc-interval", "policy", "auto-merge", "counter", "comment", "quota", "limit", "last"):
+        raise NotUnderstood("not understood in a set")
+
+
+def _object(reading: Reading, table: Table, words: list[str], body: Group | None) -> None:
+    """Named counters and limits are used by rules; the others hold no rule."""
+    if body is None:
+        return
+    inner = _words(body.items)
+    if words[0] == "counter":
+        if inner[:1] == ["packets"] and len(inner) > 3 and is_decimal(inner[1]) and is_decimal(inner[3]):
+            table.counters[words[1]] = (int(inner[1][:20]), int(inner[3][:20]))
+    elif words[0] == "limit":
+        table.limits[words[1]] = [node for node in body.items if not (isinstance(node, Token) and node.kind == "sep")]
+    reading.ledger.understood(*range(body.line, body.end + 1))
+
+
+def _add(reading: Reading, statement: list[Node], words: list[str]) -> None:
+    """`add table|chain|rule|set|map|element ..`: the same as the block, written as a command."""
+    kind = words[1] if len(words) > 1 else ""
+    if kind == "table":
+        _table(reading, statement, 2)
+        return
+    if kind not in ("chain", "rule", "set", "map", "element", "counter", "limit", "quota", "ct", "flowtable"):
+        raise NotUnderstood("not understood")
+    at = 3 if kind == "ct" else 2
+    family, name, at = _target(words, at)
+    if at >= len(words):
+        raise NotUnderstood("a name is expected")
+    table = reading.table(family, name)
+    body = statement[-1] if isinstance(statement[-1], Group) else None
+    if kind == "chain":
+        _chain(reading, table, words[at], body, statement)
+    elif kind == "rule":
+        _add_rule(reading, table, statement, words, at)
+    elif kind in ("set", "map") and body:
+        _set(reading, table, words[at], body, statement)
+    elif kind == "element" and body:
+        known = table.sets.get(words[at])
+        if known is None:
+            raise NotUnderstood(f"set {words[at][:40]!r} is not defined here")
+        for node in reading.expand([body]):
+            known.elements += flat_elements(node) if isinstance(node, Group) else []
+        first, last = line_span(statement)
+        reading.ledger.understood(*range(first, last + 1))
+    else:
+        _object(reading, table, [kind, words[at]], body)
+
+
+def _add_rule(reading: Reading, table: Table, statement: list[Node], words: list[str], at: int) -> None:
+    """`add rule` appends; `insert rule` stands first; a position cannot be followed without the handles of a device."""
+    chain = table.chains.setdefault(words[at], Chain(words[at]))
+    skip = _position(statement, words[at])
+    rest = statement[skip:]
+    if not rest or _words(rest)[:1] in (["handle"], ["position"], ["index"]):
+        raise NotUnderstood("a rule at a position is not modelled")
+    _rule(reading, chain, rest)
+    chain.lines += line_span(statement)
+    if words[0] == "insert":
+        chain.rules.insert(0, chain.rules.pop())
+    reading.ledger.understood(*range(line_span(statement)[0], line_span(statement)[1] + 1))
+
+
+def _position(statement: Sequence[Node], chain: str) -> int:
+    """Index behind `add rule [family] table chain`."""
+    words = [node.text if isinstance(node, Token) else "" for node in statement[:5]]
+    return (3 if words[2] in FAMILIES else 2) + 2
+
+
+def _remove(reading: Reading, words: list[str]) -> None:
+    """What scripts do before they build: the model forgets it too."""
+    what = words[1] if len(words) > 1 else ""
+    if words[0] == "flush" and what == "ruleset":
+        families = [word for word in words[2:] if word in FAMILIES]
+        for key in list(reading.tables):
+            if not families or key[0] in families:
+                del reading.tables[key]
+        return
+    if what not in ("table", "chain", "set", "map"):
+        raise NotUnderstood(COMMAND)
+    family, name, at = _target(words, 2)
+    table = reading.tables.get((family, name))
+    inner = words[at] if at < len(words) else ""
+    if table is None:
+        return
+    if what == "table" and words[0] != "flush":
+        del reading.tables[(family, name)]
+    elif what == "table":
+        for chain in table.chains.values():
+            chain.rules.clear()
+    elif what == "chain" and words[0] == "flush" and inner in table.chains:
+        table.chains[inner].rules.clear()
+    elif what == "chain":
+        table.chains.pop(inner, None)
+    elif words[0] == "flush" and inner in table.sets:
+        table.sets[inner].elements.clear()
+    else:
+        table.sets.pop(inner, None)
