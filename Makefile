@@ -109,8 +109,9 @@ soak: setup-test
 	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -s -m "soak and db"
 
 demo-net: setup
+	@.ci/deps run test
 	@[[ $$(id -u) == 0 ]] || { echo "demo-net needs root: it makes network namespaces" >&2; exit 2; }
-	@exec $(BIN)/python -m flowguard.lab.net
+	@exec $(BIN)/python -m flowguard.lab.net.loop
 
 # ---- upkeep
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from flowguard.models import Observation, SensorStream, Verdict, VerdictBatch
 
@@ -27,7 +28,7 @@ def prune(*, now: datetime) -> dict[str, int]:
     return {"batches": _delete(batches), "observations": _delete(observations)}
 
 
-def _delete(rows) -> int:  # type: ignore[no-untyped-def]
+def _delete(rows: QuerySet[Any]) -> int:
     """In portions: one long delete would hold SQLite's only write lock and every sensor with it."""
     gone = 0
     while keys := list(rows.values_list("pk", flat=True)[:AT_ONCE]):

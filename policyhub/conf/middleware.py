@@ -44,7 +44,7 @@ def every_answer(get_response: Handler) -> Handler:
 
         async def serve_async(request: HttpRequest) -> Answer:
             request_id = _begin(request)
-            return _finish(request, await get_response(request), request_id)  # type: ignore[misc]
+            return _finish(request, await get_response(request), request_id)
 
         return serve_async
 

@@ -13,13 +13,13 @@ import os
 import socket
 import sys
 import time
-from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from policyhub.conf import embedded_redis, instance, places
+from policyhub.conf.prepare import prepare
 from policyhub.conf.processes import WORKERS, scheduler_argv, web_argv, worker_argv
 from policyhub.conf.setup import EMBEDDED, django_setup
 from policyhub.conf.supervisor import Program, Supervisor
@@ -75,15 +75,12 @@ def _own_names(host: str) -> str:
 def _prepare_database(data: Path) -> str:
     """Migrate, make the first login; how to log in, for the terminal."""
     django_setup(data, create=True)
-    from django.core.management import call_command
-
     from policyhub.actions import first_login
 
-    call_command("migrate", verbosity=0, interactive=False)
     note = data / "secrets" / FIRST_LOGIN
-    if password := first_login.ensure_admin(now=datetime.now(UTC)):
-        note.write_text(f"{first_login.NAME} {password}\n", encoding="utf-8")
-        return f"{first_login.NAME} / {password}   (kept in {note} until the first login)"
+    if login := prepare():
+        note.write_text(f"{login[0]} {login[1]}\n", encoding="utf-8")
+        return f"{login[0]} / {login[1]}   (kept in {note} until the first login)"
     if first_login.admin_has_logged_in():
         note.unlink(missing_ok=True)
         return "as before"

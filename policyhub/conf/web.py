@@ -33,6 +33,8 @@ def main() -> None:
         timeout_graceful_shutdown=GRACE_S,
         limit_concurrency=MAX_CONNECTIONS,
         proxy_headers=environment.flag("POLICYHUB_BEHIND_PROXY", False),
+        ssl_certfile=environment.text("POLICYHUB_TLS_CERTIFICATE", "") or None,
+        ssl_keyfile=environment.text("POLICYHUB_TLS_KEY", "") or None,
         forwarded_allow_ips=os.environ.get("POLICYHUB_PROXY_ADDRESSES", "127.0.0.1"),
     )
     sockets = [socket.socket(fileno=args.fd)] if args.fd is not None else None

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -146,11 +147,11 @@ class PostgresCluster:
             kill(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _as_user(self) -> dict[str, object]:
+    def _as_user(self) -> dict[str, Any]:
         return {} if self._user is None else {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid, "extra_groups": []}
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> int:
-        done = subprocess.run([postgres_bin(program), *arguments], capture_output=True, cwd="/", **self._as_user())  # type: ignore[call-overload]
+        done = subprocess.run([postgres_bin(program), *arguments], capture_output=True, cwd="/", **self._as_user())
         if check and done.returncode:
             raise ServiceFailed(f"{program}: {done.stderr.decode(errors='replace').strip()[-500:]}")
         return int(done.returncode)

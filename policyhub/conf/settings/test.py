@@ -35,7 +35,6 @@ else:
     # A file, not memory: web and workers of a test are processes of their own.
     DATABASES["default"]["TEST"] = {"NAME": _FILE}
 
-globals().update(
-    celery_settings(os.environ.get("POLICYHUB_TEST_BROKER_URL") or f"redis+socket://{POLICYHUB_TEST_RUN}/redis.sock")
-)
+CELERY_BROKER_URL = os.environ.get("POLICYHUB_TEST_BROKER_URL") or f"redis+socket://{POLICYHUB_TEST_RUN}/redis.sock"
+globals().update(celery_settings(CELERY_BROKER_URL))
 LOGGING = logging_settings("WARNING")
