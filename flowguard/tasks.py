@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from celery import shared_task
 
-from flowguard.actions import ingest, streams
+from flowguard.actions import considering, enforcement, guards, ingest, streams
 from flowguard.actions import prune as pruning
 
 
@@ -23,17 +23,19 @@ def ingest_batch(batch_id: int) -> None:
 @shared_task(name="flowguard.consider_verdict")
 def consider_verdict(verdict_id: int) -> None:
     """Guard rails for one verdict; acts, proposes, observes or refuses."""
-    from flowguard.actions import considering
-
     considering.consider(verdict_id=verdict_id, now=_now())
 
 
 @shared_task(name="flowguard.step_enforcement")
 def step_enforcement(enforcement_id: int) -> None:
     """Verify, watch or take back one enforcement."""
-    from flowguard.actions import enforcement
-
     enforcement.step(enforcement_id=enforcement_id, clock=_now)
+
+
+@shared_task(name="flowguard.step_guard")
+def step_guard(guard_id: int) -> None:
+    """Follow the change that installs or removes one guard."""
+    guards.step(guard_id=guard_id, clock=_now)
 
 
 @shared_task(name="flowguard.notice_gaps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from flowguard.queries.due import due_batches, due_enforcements, due_verdicts
+from flowguard.queries.due import due_batches, due_enforcements, due_guards, due_verdicts
 from policyhub.actions.schedules import Default
 from policyhub.queries.schedules import Due, due_changes
 
@@ -17,4 +17,4 @@ DEFAULTS = (
     Default("notice gaps", "flowguard.notice_gaps", every_s=60, first_s=60),
 )
 
-DUE: tuple[Callable[[datetime], Iterator[Due]], ...] = (due_changes, due_enforcements, due_verdicts, due_batches)
+DUE: tuple[Callable[[datetime], Iterator[Due]], ...] = (due_changes, due_enforcements, due_guards, due_verdicts, due_batches)

@@ -12,9 +12,8 @@ def provision(net: Topology, *, core: str, ttl_s: int) -> str:
     """Everything but the guard. Returns the sensor's token."""
     from flowguard.actions.identities import import_identities
     from flowguard.models import ObservationPoint, Sensor
-    from policyhub.actions import secrets, tokens
+    from policyhub.actions import secrets, sessions, tokens
     from policyhub.models import Credential, Device, DeviceGroup, HostKey, Realm
-    from policyhub.transport import host_keys
 
     now = datetime.now(UTC)
     realm, _ = Realm.objects.get_or_create(name="")
@@ -35,17 +34,8 @@ def provision(net: Topology, *, core: str, ttl_s: int) -> str:
         collect_credential=logins[0],
         push_credential=logins[1],
     )
-    offered = host_keys.fetch(net.management_router, net.ssh_port)
-    HostKey.objects.create(
-        device=router,
-        algorithm=offered.algorithm,
-        public_key=offered.public_key,
-        fingerprint=offered.fingerprint,
-        state=HostKey.State.TRUSTED,
-        first_seen_at=now,
-        decided_by="lab",
-        decided_at=now,
-    )
+    offered = sessions.remember_offered_key(router, now=now)
+    HostKey.objects.filter(pk=offered.pk).update(state=HostKey.State.TRUSTED, decided_by="lab", decided_at=now)
     clients = net.client_addresses[0].rpartition(".")[0]
     servers = net.server_addresses[0].rpartition(".")[0]
     text = (

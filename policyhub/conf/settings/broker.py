@@ -17,6 +17,7 @@ ROUTES = {
     "flowguard.prune": {"queue": "ingest"},
     "policyhub.step_change": {"queue": "enforce"},
     "flowguard.step_enforcement": {"queue": "enforce"},
+    "flowguard.step_guard": {"queue": "enforce"},
     "policyhub.sweep": {"queue": "sweep"},
     "policyhub.start_sweep": {"queue": "sweep"},
     "policyhub.collect": {"queue": "sweep"},
