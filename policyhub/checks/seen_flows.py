@@ -8,24 +8,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policyhub.domain.addresses import AddressSet, Interval
 from policyhub.domain.errors import BadInput
-from policyhub.domain.rules import Action, Policy, Rule
+from policyhub.domain.rules import Policy
+from policyhub.domain.rulespace import Probe, deciders
+from policyhub.domain.services import MAX_PORT, WITH_PORTS
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmpv6": 58, "ospf": 89, "sctp": 132}
+TYPES = {1: (0, 3, 4, 5, 8, 11, 12, 13, 14), 58: (1, 2, 3, 4, 128, 129, 133, 134, 135, 136, 137)}  # tried when a flow has no type
 
 
 @dataclass(frozen=True, slots=True)
 class SeenFlow:
-    """One direction of a flow. Ports None: the protocol has none, or they are not known."""
+    """One direction of a flow as the packets it may consist of: one probe, or one per ICMP type when the type is not known."""
 
-    source: int
-    destination: int
-    family: int
-    protocol: int
-    source_port: int | None
-    destination_port: int | None
-    marks: frozenset[int]
+    probes: tuple[Probe, ...]
     packets: int
 
 
@@ -53,56 +49,38 @@ def rules_seen(policies: Iterable[Policy], flows: Iterable[SeenFlow]) -> dict[tu
     A flow counts for the rule that decides it in each policy, and for rules before it whose conditions may or may not have held:
     when nobody knows, a rule counts as used. Whether the flow passed the place where the policy is bound is not known either.
     """
-    flows = tuple(flows)
     seen: dict[tuple[str, str], int] = {}
+    flows = tuple(flows)
+    probes = list(dict.fromkeys(probe for flow in flows for probe in flow.probes))
     for policy in policies:
-        if policy.purpose != "filter":
+        if policy.purpose != "filter" or not policy.rules:
             continue
+        decided = dict(zip(probes, deciders(policy, probes), strict=True))
         for flow in flows:
-            for rule in policy.rules:
-                if rule.enabled and rule.action is not Action.CONTINUE and _matches(rule, flow):
-                    seen[policy.name, rule.name] = seen.get((policy.name, rule.name), 0) + flow.packets
-                    if rule.match.is_exact:
-                        break
+            for number in {number for probe in flow.probes for number in decided[probe]}:
+                key = (policy.name, policy.rules[number].name)
+                seen[key] = seen.get(key, 0) + flow.packets
     return seen
 
 
 def _flow(flow: Mapping[str, Any]) -> SeenFlow:
     source, destination = ipaddress.ip_address(flow["src"]), ipaddress.ip_address(flow["dst"])
     proto = flow["proto"]
-    protocol = PROTOCOLS[proto.lower()] if isinstance(proto, str) and not proto.isdigit() else int(proto)
-    has_ports = protocol in (6, 17, 132)
-    return SeenFlow(
-        int(source), int(destination), source.version, protocol,
-        _port(flow.get("sport")) if has_ports else None,
-        _port(flow.get("dport")) if has_ports else None,
-        frozenset(int(mark) for mark in (flow.get("dscp") or {})),
-        int(flow.get("packets") or 1),
-    )  # fmt: skip
+    protocol = PROTOCOLS.get(str(proto).lower()) or _number(proto, "protocol")
+    marks = [int(mark) for mark in (flow.get("dscp") or {})]
+    mark = marks[0] if len(marks) == 1 else None
+    sport: int | None = None
+    dports: tuple[int, ...] = (0,)
+    if protocol in WITH_PORTS:
+        sport, dports = _number(flow["sport"], "sport"), (_number(flow["dport"], "dport"),)
+    elif protocol in TYPES:
+        dports = tuple(kind * 256 for kind in TYPES[protocol])
+    probes = tuple(Probe(source.version, int(source), int(destination), protocol, sport, dport, dscp=mark) for dport in dports)
+    return SeenFlow(probes, int(flow.get("packets") or 1))
 
 
-def _port(value: object) -> int | None:
-    return int(str(value)) if value is not None else None
-
-
-def _matches(rule: Rule, flow: SeenFlow) -> bool:
-    match = rule.match
-    return (
-        _holds(match.source, flow.source, flow.family)
-        and _holds(match.destination, flow.destination, flow.family)
-        and (match.dscp is None or not flow.marks or bool(match.dscp & flow.marks))
-        and any(
-            _within(flow.protocol, service.protocols)
-            and (flow.source_port is None or _within(flow.source_port, service.source_ports))
-            and (flow.destination_port is None or _within(flow.destination_port, service.destination_ports))
-            for service in match.services
-        )
-    )
-
-
-def _holds(addresses: AddressSet, number: int, family: int) -> bool:
-    return _within(number, addresses.v4 if family == 4 else addresses.v6)
-
-
-def _within(number: int, intervals: tuple[Interval, ...]) -> bool:
-    return any(low <= number <= high for low, high in intervals)
+def _number(value: object, what: str) -> int:
+    text = str(value)
+    if not text.isascii() or not text.isdigit() or int(text) > MAX_PORT:
+        raise ValueError(f"{what} {value!r} is not a number from 0 to {MAX_PORT}")
+    return int(text)

@@ -97,6 +97,33 @@ def coverage(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A packet as far as it is known; None = not known. Addresses are integers of the family (4 or 6)."""
+
+    family: int
+    source: int
+    destination: int
+    protocol: int | None = None
+    source_port: int | None = None
+    destination_port: int | None = None
+    source_zone: str | None = None
+    destination_zone: str | None = None
+    dscp: int | None = None
+
+
+def deciders(policy: Policy, probes: Sequence[Probe]) -> tuple[tuple[int, ...], ...]:
+    """Per probe: the rules that may decide it, in order, up to the first that certainly does.
+
+    A rule with conditions may or may not match, and so may one that asks for what the probe does not know. Rules whose action is
+    CONTINUE and disabled rules are left out. Protocol and destination port are one axis: both are known, or neither counts.
+    """
+    encoder = _Encoder(policy)
+    boxes = [encoder.rule(rule) for rule in policy.rules]
+    points = [encoder.point(probe) for probe in probes]
+    return tuple(tuple(found) for found in native.matching(encoder.tables(), boxes, points))
+
+
 class _Table:
     """The distinct sets of one axis."""
 
@@ -157,6 +184,17 @@ class _Encoder:
                 if source and ports
             ]
         return found
+
+    def point(self, probe: Probe) -> list[tuple[int, int] | None]:
+        service = None
+        if probe.protocol is not None and probe.destination_port is not None:
+            service = probe.protocol << 16 | probe.destination_port
+        zone_in = None if probe.source_zone is None else self._source_zones.get(probe.source_zone, len(self._source_zones))
+        zones_out = self._destination_zones
+        zone_out = None if probe.destination_zone is None else zones_out.get(probe.destination_zone, len(zones_out))
+        rest = (probe.source_port, service, zone_in, zone_out, probe.dscp)
+        addresses = (probe.family, probe.source), (probe.family, probe.destination)
+        return [*addresses, *((0, value) if value is not None else None for value in rest)]
 
     def packet(self, point: Sequence[tuple[int, int]]) -> Packet:
         (family, source), (_, destination), (_, sport), (_, port), (_, zone_in), (_, zone_out), (_, dscp) = point

@@ -16,3 +16,10 @@ def analyse(
     axes: per axis a table of value sets (space, intervals); rules: (action, enabled, exact, boxes), a box naming one set
     of each axis. Raises ValueError for an unknown action or a set that does not exist.
     """
+
+def matching(
+    axes: Sequence[Sequence[tuple[int, Sequence[tuple[int, int]]]]],
+    rules: Sequence[tuple[str, bool, bool, Sequence[Sequence[int]]]],
+    points: Sequence[Sequence[tuple[int, int] | None]],
+) -> list[list[int]]:
+    """Per point: the rules that may decide it, in order, up to the first that certainly does; None = unknown on that axis."""

@@ -1,6 +1,6 @@
 //! `native_capture.rulespace`: exact analysis of ordered rules. Pure: values in, values out.
 
-use nc_rulespace::{Action, Answer, Options, Rule, State, ValueSet};
+use nc_rulespace::{Action, Answer, Options, Point, Rule, State, ValueSet};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -31,15 +31,7 @@ fn analyse(
     witnesses: bool,
     budget: u64,
 ) -> PyResult<Vec<Reply>> {
-    let set = |(space, intervals): SetArg| ValueSet {
-        space,
-        intervals: intervals.into_iter().map(|(low, high)| (low.0, high.0)).collect(),
-    };
-    let axes: Vec<Vec<ValueSet>> = axes.into_iter().map(|table| table.into_iter().map(set).collect()).collect();
-    let rule = |(action, enabled, exact, boxes): RuleArg| -> PyResult<Rule> {
-        Ok(Rule { action: action_of(&action)?, enabled, exact, boxes })
-    };
-    let rules = rules.into_iter().map(rule).collect::<PyResult<Vec<_>>>()?;
+    let (axes, rules) = (tables(axes), rules_of(rules)?);
     let default_action = default_action.as_deref().map(action_of).transpose()?;
     let options = Options { default_action, below, witnesses, budget };
     let answers = py.detach(|| nc_rulespace::analyse(&axes, &rules, &options));
@@ -67,11 +59,42 @@ fn reply(answer: Answer) -> Reply {
     (state, answer.by, answer.by_default, answer.witness)
 }
 
+/// The rules that may decide each point; see `rulespace.pyi`.
+#[pyfunction]
+fn matching(
+    py: Python<'_>,
+    axes: Vec<Vec<SetArg>>,
+    rules: Vec<RuleArg>,
+    points: Vec<Vec<Option<(u8, Number)>>>,
+) -> PyResult<Vec<Vec<u32>>> {
+    let (axes, rules) = (tables(axes), rules_of(rules)?);
+    let value = |part: Option<(u8, Number)>| part.map(|(space, number)| (space, number.0));
+    let points: Vec<Point> = points.into_iter().map(|point| point.into_iter().map(value).collect()).collect();
+    py.detach(|| nc_rulespace::matching(&axes, &rules, &points))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn tables(axes: Vec<Vec<SetArg>>) -> Vec<Vec<ValueSet>> {
+    let set = |(space, intervals): SetArg| ValueSet {
+        space,
+        intervals: intervals.into_iter().map(|(low, high)| (low.0, high.0)).collect(),
+    };
+    axes.into_iter().map(|table| table.into_iter().map(set).collect()).collect()
+}
+
+fn rules_of(rules: Vec<RuleArg>) -> PyResult<Vec<Rule>> {
+    let rule = |(action, enabled, exact, boxes): RuleArg| -> PyResult<Rule> {
+        Ok(Rule { action: action_of(&action)?, enabled, exact, boxes })
+    };
+    rules.into_iter().map(rule).collect()
+}
+
 /// Hangs the submodule into its parent and into `sys.modules`, so that `import native_capture.rulespace` works too.
 pub fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = parent.py();
     let module = PyModule::new(py, "rulespace")?;
     module.add_function(wrap_pyfunction!(analyse, &module)?)?;
+    module.add_function(wrap_pyfunction!(matching, &module)?)?;
     parent.add_submodule(&module)?;
     py.import("sys")?.getattr("modules")?.set_item("native_capture.rulespace", &module)
 }

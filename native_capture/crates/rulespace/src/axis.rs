@@ -1,6 +1,6 @@
 //! One dimension of the rule space: its distinct sets of values, compressed to cells, and which of them meet.
 
-use crate::spans::{Cells, Span};
+use crate::spans::{self, Cells, Span};
 use crate::SpaceError;
 
 /// A set of values: closed intervals inside one number space (IPv4 and IPv6 are two spaces of the same axis).
@@ -18,6 +18,7 @@ pub(crate) struct Axis {
     pub sets: Vec<Cells>,
     /// Per set: all sets that share a cell with it, itself included.
     pub meeting: Vec<Vec<u32>>,
+    tree: SpanTree,
 }
 
 impl Axis {
@@ -35,13 +36,31 @@ impl Axis {
         edges.sort_unstable();
         edges.dedup();
         let sets: Vec<Cells> = values.iter().map(|set| cells(&edges, set)).collect();
-        let meeting = meeting_sets(&sets);
-        Ok(Self { edges, sets, meeting })
+        let tree = SpanTree::new(&sets);
+        let meeting = meeting_sets(&sets, &tree);
+        Ok(Self { edges, sets, meeting, tree })
     }
 
     /// Whether a set meets every other: then nothing is learned by testing it.
     pub fn meets_all(&self, set: u32) -> bool {
         self.meeting[set as usize].len() == self.sets.len()
+    }
+
+    /// Whether a set holds every value that any set holds.
+    pub fn is_whole(&self, set: u32) -> bool {
+        let mine = &self.sets[set as usize];
+        self.meets_all(set) && self.sets.iter().all(|other| spans::common(mine, other) == spans::size(other))
+    }
+
+    /// The sets that hold a value.
+    pub fn holding(&self, value: (u8, u128)) -> Vec<u32> {
+        let mut found = Vec::new();
+        let after = self.edges.partition_point(|&edge| edge <= value);
+        if after > 0 {
+            let cell = after as u32 - 1;
+            self.tree.meeting((cell, cell), &mut found);
+        }
+        found
     }
 
     /// The lowest value of a cell.
@@ -69,8 +88,7 @@ fn cells(edges: &[Edge], set: &ValueSet) -> Cells {
     merged.into()
 }
 
-fn meeting_sets(sets: &[Cells]) -> Vec<Vec<u32>> {
-    let tree = SpanTree::new(sets);
+fn meeting_sets(sets: &[Cells], tree: &SpanTree) -> Vec<Vec<u32>> {
     let mut seen = vec![u32::MAX; sets.len()];
     let mut hits = Vec::new();
     (0..sets.len() as u32)
@@ -137,7 +155,6 @@ impl SpanTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spans;
 
     fn set(space: u8, intervals: &[(u128, u128)]) -> ValueSet {
         ValueSet { space, intervals: intervals.to_vec() }

@@ -6,11 +6,13 @@
 mod axis;
 mod cover;
 mod judge;
+mod lookup;
 mod space;
 mod spans;
 
 pub use axis::ValueSet;
 pub use judge::{analyse, Answer, Options, State};
+pub use lookup::{matching, Point};
 
 /// What a rule does to the packets that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,8 @@ pub(crate) struct Space {
     /// First box of each rule, and one past the last.
     pub first_box: Vec<u32>,
     sets: Vec<u32>,
-    holders: Vec<Vec<Vec<u32>>>,
+    /// Per axis and set: the boxes that have it there, ascending.
+    pub holders: Vec<Vec<Vec<u32>>>,
     reach: Vec<Vec<usize>>,
 }
 
