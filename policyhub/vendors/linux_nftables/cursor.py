@@ -192,6 +192,8 @@ def operand(cursor: Cursor) -> Operand:
 def _value(node: Node) -> str:
     if isinstance(node, Group) or node.kind not in ("word", "string") or node.text.startswith(("(", "$")):
         raise NotUnderstood("not a plain value")
+    if node.kind == "word" and node.text in BIT_OPERATORS:
+        raise NotUnderstood("a mask")
     return node.text
 
 

@@ -21,6 +21,7 @@ from policyhub.vendors.linux_nftables.reading import NAMES, PACKAGE, SetDef, Tab
 _DATA = json.loads(files(PACKAGE).joinpath("names.json").read_text(encoding="utf-8"))
 ICMP_CODES: dict[int, dict[str, int]] = {ICMP: _DATA["icmp_codes"], ICMPV6: _DATA["icmp6_codes"]}
 TRANSPORTS = {"tcp": 6, "udp": 17, "sctp": 132, "dccp": 33, "udplite": 136, "th": 0}
+OWN_DSCP_NAMES = {"lephb": 1}  # RFC 8622 "le"; the other names are the standard ones
 ALL_MARKS = frozenset(range(64))
 TYPE_OF = {
     "ip saddr": "ipv4_addr", "ip daddr": "ipv4_addr", "ip6 saddr": "ipv6_addr", "ip6 daddr": "ipv6_addr",
@@ -284,7 +285,9 @@ def _dscp(facts: Facts, name: str, operator: str, right: Operand) -> None:
 def dscp_of(text: str) -> int:
     """A name or a number, decimal or hexadecimal. Raises Inexact."""
     try:
-        return parse_dscp(str(int(text, 16)) if text.startswith("0x") else text)
+        return (
+            OWN_DSCP_NAMES[text] if text in OWN_DSCP_NAMES else parse_dscp(str(int(text, 16)) if text.startswith("0x") else text)
+        )
     except ValueError as error:
         raise Inexact from error
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from policyhub.domain.change import GuardSpec
-from policyhub.domain.qos import DSCP_NAMES
 from policyhub.vendorkit.rendering import clean_lines, is_prompt, words
+from policyhub.vendors.linux_nftables.facts import Inexact, dscp_of
 
 QUOTED = re.compile(r'"[^"]*"')
 ANY_OWN_TABLE = re.compile(r"^table inet phg_[a-z0-9]{1,12} \{$")
@@ -143,11 +143,9 @@ def _numbers(operand: str) -> str:
 
 
 def _dscp(word: str) -> int:
-    if word in DSCP_NAMES:
-        return DSCP_NAMES[word]
     try:
-        return int(word, 0)
-    except ValueError:
+        return dscp_of(word)
+    except Inexact:
         return -1
 
 

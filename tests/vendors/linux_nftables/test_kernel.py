@@ -16,7 +16,7 @@ from tests.vendors.linux_nftables.netns import Namespace, namespace
 pytestmark = pytest.mark.root
 
 SPECS = [
-    GuardSpec("PHG-EDGE7", ("uplink.7", "wan-2"), frozenset({46, 40, 3}), target_dscp=0, rate_bps=480_000_000),
+    GuardSpec("PHG-EDGE7", ("uplink.7", "wan-2"), frozenset({46, 40, 3, 1, 44}), target_dscp=0, rate_bps=480_000_000),
     GuardSpec("PHG-A", ("ip",), frozenset({46}), target_dscp=8, families=(4,)),
     GuardSpec("PHG-V6ONLY", ("eth0",), frozenset({34, 46}), rate_bps=1_000_000, families=(6,)),
 ]
