@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, intersect, normalise
-from policyhub.domain.services import ANY_SERVICE, Service
+from policyhub.domain.services import ALL_PROTOCOLS, WITH_PORTS, Service
+from policyhub.vendorkit.lexing import NotUnderstood
 
 T = TypeVar("T")
 MOST = 2_000_000  # intervals in all resolved names of one text: nested groups can multiply
@@ -55,10 +56,6 @@ class NameTable(Generic[T]):
     def leave_open(self, name: str, what: str) -> None:
         """A member that is known by name only (FQDN, dynamic, geo)."""
         self._entries.setdefault(name, _Entry()).unresolved.append(what)
-
-    def members(self, name: str) -> tuple[str, ...]:
-        entry = self._entries.get(name)
-        return tuple(entry.members) if entry else ()
 
     def resolve(self, name: str) -> Resolved[T]:
         """All values below a name. A missing name is unresolved by its own name; a cycle adds nothing."""
@@ -139,17 +136,18 @@ def as_source(services: Services) -> Services:
     return tuple(Service(s.protocols, s.destination_ports) for s in services)
 
 
-def service_text(service: Service) -> str:
-    """For messages and group members, e.g. "6/443", "17/53 from 1024-65535", "any"."""
-    if service == ANY_SERVICE:
-        return "any"
-    text = _intervals(service.protocols)
-    if not service.any_port:
-        text += "/" + _intervals(service.destination_ports)
-    if service.source_ports != ANY_SERVICE.source_ports:
-        text += " from " + _intervals(service.source_ports)
-    return text
+def with_ports(base: Services, source: Services | None, destination: Services | None, unknown: bool) -> Services:
+    """`base` narrowed by source and destination ports; `unknown`: a name is unresolved, so the base is an upper bound only.
 
-
-def _intervals(intervals: tuple[Interval, ...]) -> str:
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in intervals)
+    Raises NotUnderstood when bare ports stand with a protocol that has none, or when nothing is left.
+    """
+    are_bare = any(ports.protocols == ALL_PROTOCOLS for ports in (*(source or ()), *(destination or ())))
+    numbers = [interval for service in base for interval in service.protocols]
+    if are_bare and not unknown and not all(low == high and low in WITH_PORTS for low, high in numbers):
+        raise NotUnderstood("ports are given for a protocol that has none")
+    found = base
+    for ports in (source, destination):
+        found = found if ports is None else narrow(found, ports)
+    if not found and base and source != () and destination != ():
+        raise NotUnderstood("no service is left: the ports are not those of the protocol")
+    return found

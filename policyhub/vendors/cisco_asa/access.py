@@ -10,7 +10,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, number_in, range_set
-from policyhub.vendorkit.operands import Services, as_source, bound, narrow
+from policyhub.vendorkit.operands import Services, as_source, bound, with_ports
 from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_asa.objects import ANY_WORDS, TCP_UDP, read_literal
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
@@ -100,20 +100,24 @@ def policies(reading: Reading) -> list[Policy]:
 
 def _policy(reading: Reading, name: str, blocks: list[Block], has_global: bool) -> Policy:
     bindings = tuple(reading.bindings.get(name, ()))
-    rules, kind = _rules(reading, name, blocks)
+    rules, kind, lost = _rules(reading, name, blocks)
     falls = has_global and bool(bindings) and all(b.interface and b.direction == "in" for b in bindings)
-    notes = ("falls through to the global access list instead of an implicit deny",) if falls else ()
+    notes = ["falls through to the global access list instead of an implicit deny"] if falls else []
+    if lost:
+        notes.append(f"{lost} entries are not understood")
     purpose = kind or ("match" if name in reading.selectors and not bindings else "filter")
     family = 6 if name in reading.ipv6_lists else 0
     lines = tuple(block.number for block in blocks)
-    return Policy(name, tuple(rules), None if falls else Action.DENY, family, bindings, lines, notes=notes, purpose=purpose)
+    return Policy(
+        name, tuple(rules), None if falls else Action.DENY, family, bindings, lines, notes=tuple(notes), purpose=purpose
+    )
 
 
-def _rules(reading: Reading, name: str, blocks: list[Block]) -> tuple[list[Rule], str]:
-    """The rules, numbered as the device numbers them (remarks count), and the list's type when it is not an IP list."""
+def _rules(reading: Reading, name: str, blocks: list[Block]) -> tuple[list[Rule], str, int]:
+    """The rules, numbered as the device numbers them (remarks count), the type when it is no IP list, how many were lost."""
     rules: list[Rule] = []
     remarks: list[str] = []
-    kind = ""
+    kind, lost = "", 0
     for number, entry in _in_device_order(reading, blocks):
         if entry.remark is not None:
             remarks.append(entry.remark)
@@ -123,8 +127,9 @@ def _rules(reading: Reading, name: str, blocks: list[Block]) -> tuple[list[Rule]
             rules.append(rule)
         except NotUnderstood as reason:
             reading.ledger.unparsed(entry.block.line, str(reason))
+            lost += 1
         remarks = []
-    return rules, kind
+    return rules, kind, lost
 
 
 def _in_device_order(reading: Reading, blocks: list[Block]) -> list[tuple[int, Entry]]:
@@ -257,14 +262,8 @@ def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
     if protocol in (ICMP, ICMPV6) and destination_ports is None:
         found = NAMES.read_icmp(words, protocol)
         destination_ports = (found,) if found else None
-    services = base
-    if source_ports is not None:
-        services = narrow(services, as_source(source_ports))
-    if destination_ports is not None:
-        services = narrow(services, destination_ports)
-    if not services and base and source_ports != () and destination_ports != ():
-        raise NotUnderstood("no service is left: the ports are not those of the protocol")
-    return Match(source, destination, services)
+    from_ports = None if source_ports is None else as_source(source_ports)
+    return Match(source, destination, with_ports(base, from_ports, destination_ports, bool(parts.unresolved)))
 
 
 def _protocol(reading: Reading, words: Words, parts: Parts) -> tuple[Services, int | None]:

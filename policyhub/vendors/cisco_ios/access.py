@@ -22,7 +22,7 @@ from policyhub.vendorkit.lexing import (
     prefix_set,
     wildcard_set,
 )
-from policyhub.vendorkit.operands import Services, narrow
+from policyhub.vendorkit.operands import Services, with_ports
 from policyhub.vendorkit.service_names import PORT_WORDS
 from policyhub.vendors.cisco_ios.reading import NAMES, AccessList, AclKey, Reading
 
@@ -69,7 +69,7 @@ def read_named(reading: Reading, block: Block) -> None:
         family = 6 if header["ip"] == "ipv6" or header["name6"] else 0 if header["ip"] == "mac" or header["namem"] else 4
     else:
         family = 4
-    form = (header["form"] or header["shown"] or {6: "ipv6", 0: "mac"}.get(family, "extended")).lower()
+    form = "mac" if family == 0 else (header["form"] or header["shown"] or ("ipv6" if family == 6 else "extended")).lower()
     name = header["name"] or header["name4"] or header["name6"] or header["namem"]
     lists = reading.configured if header["ip"] else reading.shown
     found = lists.setdefault((family, name), AccessList(form))
@@ -121,6 +121,9 @@ def _policy(reading: Reading, key: AclKey, acl: AccessList) -> Policy:
     bindings = tuple(reading.bindings.get(key, ()))
     rules = _rules(reading, family, name, acl)
     default, notes = Action.DENY, (IPV6_NOTE,) if family == 6 else ()
+    lost = sum(_verb(entry) != "remark" for entry in acl.entries) - len(rules)
+    if lost:
+        notes = (*notes, f"{lost} entries are not understood")
     if all(_verb(entry) == "remark" for entry in acl.entries):
         default, notes = Action.PERMIT, ("empty: the device permits everything",)
     purpose = "match" if name in reading.selectors and not bindings else "filter"
@@ -237,17 +240,16 @@ def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
     source = _address(reading, words, parts)
     source_ports = NAMES.read_ports(words, protocol, several=True) if words.peek().lower() in PORT_WORDS else None
     destination = _address(reading, words, parts)
-    services = base
-    if source_ports is not None:
-        services = narrow(services, (Service(source_ports=source_ports),))
+    from_ports = None if source_ports is None else (Service(source_ports=source_ports),)
+    to_ports: Services | None = None
     if words.peek().lower() in PORT_WORDS:
-        services = narrow(services, (Service(destination_ports=NAMES.read_ports(words, protocol, several=True)),))
+        to_ports = (Service(destination_ports=NAMES.read_ports(words, protocol, several=True)),)
     elif protocol in (ICMP, ICMPV6):
         found = NAMES.read_icmp(words, protocol)
-        services = (found,) if found else services
+        base = (found,) if found else base
     elif protocol == 2 and words and words.peek().lower() not in ("log", "log-input", "dscp", "precedence", "tos", "fragments"):
         parts.conditions.append(f"igmp {words.next()}")
-    return Match(source, destination, services)
+    return Match(source, destination, with_ports(base, from_ports, to_ports, bool(parts.unresolved)))
 
 
 def _protocol(reading: Reading, words: Words, parts: Parts) -> tuple[Services, int | None]:
