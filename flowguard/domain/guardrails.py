@@ -36,16 +36,16 @@ class Limits:
 
     min_signals: int
     persistence_ms: int
+    stale_after_s: int
     pushes_per_realm_hour: int
     device_interval_s: int
     member_per_day: int
     members_per_guard: int
-    max_decision: Decision
 
 
 LIMITS = {
-    "lab": Limits(1, 1_000, 60, 0, 20, 3, Decision.ACT),
-    "production": Limits(2, 60_000, 6, 600, 2, 3, Decision.ACT),
+    "lab": Limits(1, 1_000, 15, 60, 0, 20, 3),
+    "production": Limits(2, 60_000, 60, 6, 600, 2, 3),
 }
 
 
@@ -53,6 +53,8 @@ LIMITS = {
 class Situation:
     """Everything the rails look at; gathered by the caller, nothing is read here.
 
+    seconds_since_packet: age of the last offending packet. ended_after_packet: an earlier enforcement of this member ended later
+    than that packet, so it proves nothing about what the host does now.
     capture_drop_ratio: lost / received at the sensor; None = not reported. identity_core: None when the source has no identity.
     open_members: members of the guard that are active or on their way, this one left out. guard_marks: empty without a guard.
     """
@@ -64,6 +66,8 @@ class Situation:
     confidence: float
     signals: tuple[str, ...]
     persisted_ms: int
+    seconds_since_packet: float
+    ended_after_packet: bool
     dscp: int
     source: str
     identity_core: bool | None
@@ -141,6 +145,15 @@ def persistence(s: Situation, limits: Limits) -> Railing:
     values = {"seen": s.persisted_ms / 1000, "needed": limits.persistence_ms / 1000}
     said = gettext_noop("seen for %(seen).1f s of the %(needed).0f s that are needed")
     return _rail("persistence", s.persisted_ms >= limits.persistence_ms, Message(said, values))
+
+
+def fresh_evidence(s: Situation, limits: Limits) -> Railing:
+    if s.ended_after_packet:
+        said = Message(gettext_noop("no offending packet since the last enforcement of this host ended"))
+        return Railing("fresh-evidence", Decision.REFUSE, said)
+    values = {"age": s.seconds_since_packet, "limit": limits.stale_after_s}
+    said = Message(gettext_noop("last offending packet %(age).0f s ago (at most %(limit)d s)"), values)
+    return _rail("fresh-evidence", s.seconds_since_packet <= limits.stale_after_s, said)
 
 
 def capture_loss(s: Situation, _: Limits) -> Railing:
@@ -248,6 +261,7 @@ RAILS: tuple[Callable[[Situation, Limits], Railing], ...] = (
     verdict_kind,
     evidence,
     persistence,
+    fresh_evidence,
     capture_loss,
     never_core,
     never_touch,

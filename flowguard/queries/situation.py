@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from flowguard.domain.guardrails import Situation
 from flowguard.models import Enforcement, Guard, IdentityEntry, NeverTouch, ObservationPoint, Verdict
-from flowguard.queries.windows import verifying_points
+from flowguard.queries.windows import SECOND_NS, verifying_points
 from policyhub.domain.change import ChangeKind
 from policyhub.domain.identity import Identity, IdentityTable
 from policyhub.models import Change, DeviceGroup
@@ -71,6 +71,8 @@ def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datet
         confidence=verdict.confidence,
         signals=tuple(verdict.signals),
         persisted_ms=(verdict.last_ns - verdict.first_ns) // 1_000_000,
+        seconds_since_packet=now.timestamp() - verdict.last_ns / SECOND_NS,
+        ended_after_packet=_ended_after(verdict, guard),
         dscp=verdict.dscp,
         source=member,
         identity_core=identity.core if identity else None,
@@ -104,6 +106,14 @@ def _last_push(guard: Guard | None, now: datetime) -> datetime | None:
         return None
     adds = Change.objects.filter(device=guard.device_id, kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, pushed_at__lte=now)
     return adds.order_by("-pushed_at").values_list("pushed_at", flat=True).first()
+
+
+def _ended_after(verdict: Verdict, guard: Guard | None) -> bool:
+    earlier = Enforcement.objects.filter(
+        guard=guard, member=member_of(verdict), realm__name=verdict.realm, ended_at__isnull=False
+    )
+    ended = earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
+    return ended is not None and ended.timestamp() > verdict.last_ns / SECOND_NS
 
 
 def _drop_ratio(verdict: Verdict) -> float | None:

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from flowguard.actions import enforcement
-from flowguard.models import Enforcement, Guard, NeverTouch
+from flowguard.models import Enforcement, Guard, NeverTouch, Verdict
 from policyhub.actions import kill_switch
 from policyhub.models import AuditEntry, Realm
-from tests.support.enforcing import NOW, OFFENDER, make_scene
+from tests.support.enforcing import NOW, NOW_NS, OFFENDER, SECOND, make_scene
 
 pytestmark = pytest.mark.django_db
 State = Enforcement.State
@@ -61,8 +61,8 @@ def test_an_observed_row_becomes_an_enforcement_when_the_mode_is_opened():
 
 def test_an_unchanged_refusal_is_not_written_again():
     scene = make_scene(mode="observe")
-    for minute in range(5):
-        decide(scene, now=NOW + timedelta(minutes=minute))
+    for second in range(5):
+        decide(scene, now=NOW + timedelta(seconds=second))
     assert Enforcement.objects.get().events.count() == 1
 
 
@@ -149,10 +149,19 @@ def test_withdrawing_before_anything_was_planned_ends_it():
     assert (row.state, row.ended_at) == (State.REVERTED, NOW)
 
 
-def test_after_one_has_ended_the_same_host_can_be_enforced_again():
+def test_after_one_has_ended_only_a_newer_packet_starts_another():
     scene = make_scene()
     first = decide(scene)
-    enforcement.withdraw(enforcement_id=first.pk, actor="alice", reason="not now", now=NOW)
-    second = decide(scene)
-    assert second.pk != first.pk
-    assert second.state == State.APPLYING
+    enforcement.withdraw(enforcement_id=first.pk, actor="alice", reason="not now", now=NOW + timedelta(seconds=1))
+    stale = decide(scene, now=NOW + timedelta(seconds=2))
+    assert (stale.state, failed(stale)) == (State.REFUSED, ["fresh-evidence"])
+    Verdict.objects.filter(pk=scene.verdict.pk).update(last_ns=NOW_NS + 3 * SECOND)
+    again = decide(scene, now=NOW + timedelta(seconds=4))
+    assert again.pk != first.pk
+    assert again.state == State.APPLYING
+
+
+def test_yesterdays_verdict_that_arrives_late_is_not_acted_on():
+    scene = make_scene()
+    row = decide(scene, now=NOW + timedelta(hours=12))
+    assert (row.state, failed(row)) == (State.REFUSED, ["fresh-evidence"])

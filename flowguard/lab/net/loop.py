@@ -41,7 +41,7 @@ class Report:
     unchanged_while_worker_stopped: bool = False
     seconds_to_verified: float = -1.0
     outcome: str = ""
-    members_during: str = ""
+    member_on_router: bool = False
     marked_share_before: float = -1.0
     marked_share_after: float = -1.0
     tcpdump_marked_packets_after: int = -1
@@ -64,6 +64,7 @@ class Report:
             "the router changed while the worker was stopped": self.unchanged_while_worker_stopped,
             f"not verified within {ACT_WITHIN_S:.0f} s": 0 < self.seconds_to_verified <= ACT_WITHIN_S,
             f"outcome is {self.outcome}, not helped": self.outcome == "helped",
+            "the router's set does not hold the offender": self.member_on_router,
             "the offender's marked share is not below 1 %": 0 <= self.marked_share_after < 0.01,
             "tcpdump still sees marked packets": self.tcpdump_packets_after > 0
             and self.tcpdump_marked_packets_after < 0.01 * self.tcpdump_packets_after,
@@ -178,7 +179,7 @@ class Loop:
         self.report.seconds_to_verified = row.after.get("seconds_from_first_packet", -1.0)
         self.report.marked_share_before = row.after["before"]["marked_share"] or 0.0
         self.report.marked_share_after = row.after["after"]["marked_share"] or 0.0
-        self.report.members_during = self.net.nft("-j", "list", "sets")
+        self.report.member_on_router = self.offenders[1] in self.net.nft("list", "sets")
         self._count_with_tcpdump()
 
     def _count_with_tcpdump(self) -> None:
