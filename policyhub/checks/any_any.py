@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policyhub.checks.breadth import has_every_service, is_loose, opens
+from policyhub.checks.breadth import has_every_service, is_everywhere, is_loose, opens
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.rules import Policy
@@ -21,7 +21,7 @@ def any_any(policy: Policy) -> Iterator[Finding]:
     """
     for rule in policy.rules:
         match = rule.match
-        if opens(policy, rule) and match.source.is_any and match.destination.is_any and has_every_service(match.services):
+        if opens(policy, rule) and is_everywhere(policy, rule) and has_every_service(match.services):
             where = f" from {', '.join(match.source_zones)}" if match.source_zones else ""
             message = f"any source, any destination, any service{where}"
             severity = Severity.LOW if is_loose(policy) else Severity.HIGH

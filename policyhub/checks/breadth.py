@@ -13,6 +13,10 @@ EVERY_SERVICE_BITS = 24.0  # 256 protocols x 65,536 ports, as one would write "a
 LOOPBACK_ZONES = frozenset({"lo", "lo0", "loopback0", "localhost"})
 
 
+TO_ITSELF, FROM_ITSELF = frozenset({"input", "local"}), frozenset({"output"})
+UNKNOWN_PLACE = frozenset({""})
+
+
 @dataclass(frozen=True, slots=True)
 class Width:
     """log2 of how many addresses and services a rule lets together; the three add up to `bits` (88 = everything)."""
@@ -26,9 +30,22 @@ class Width:
         return round(self.source + self.destination + self.service, 1)
 
 
-def width_of(rule: Rule) -> Width:
-    match = rule.match
-    return Width(address_bits(match.source), address_bits(match.destination), service_bits(match.services))
+def width_of(policy: Policy, rule: Rule) -> Width:
+    """In a policy for traffic to the device itself the destination is one host, whatever the rule says."""
+    source = 0.0 if _directions(policy) <= FROM_ITSELF else address_bits(rule.match.source)
+    destination = 0.0 if _directions(policy) <= TO_ITSELF else address_bits(rule.match.destination)
+    return Width(source, destination, service_bits(rule.match.services))
+
+
+def is_everywhere(policy: Policy, rule: Rule) -> bool:
+    """Whether any source may reach any destination."""
+    directions = _directions(policy)
+    beyond_itself = not directions <= TO_ITSELF and not directions <= FROM_ITSELF
+    return rule.match.source.is_any and rule.match.destination.is_any and beyond_itself
+
+
+def _directions(policy: Policy) -> frozenset[str]:
+    return frozenset(binding.direction for binding in policy.bindings) or UNKNOWN_PLACE
 
 
 def address_bits(addresses: AddressSet) -> float:
@@ -56,12 +73,14 @@ def has_every_service(services: tuple[Service, ...]) -> bool:
 def opens(policy: Policy, rule: Rule) -> bool:
     """Whether the rule lets new traffic through, and its width is known.
 
-    Left out: lists that select for QoS, NAT or routing; disabled rules; rules with unknown names, or with conditions other than
-    their schedule (what they let through is narrower than their addresses, e.g. answers only); the loopback.
+    Left out: lists that select for QoS, NAT or routing; chains that others jump to, since the jump narrows them; disabled rules;
+    rules with unknown names, or with conditions other than their schedule (what they let through is narrower than their
+    addresses, e.g. answers only); the loopback.
     """
     match = rule.match
     return (
         policy.purpose == "filter"
+        and (policy.default is not None or bool(policy.bindings))
         and rule.enabled
         and rule.action is Action.PERMIT
         and not match.unresolved
@@ -71,8 +90,8 @@ def opens(policy: Policy, rule: Rule) -> bool:
 
 
 def is_loose(policy: Policy) -> bool:
-    """A complete list bound to no place we know: it opens nothing by itself. A chain that others jump to has no default."""
-    return not policy.bindings and policy.default is not None
+    """Bound to no place we know: the list opens nothing by itself."""
+    return not policy.bindings
 
 
 def only_icmp(rule: Rule) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log2
 
-from policyhub.checks.breadth import Width, has_every_service, is_loose, only_icmp, opens, width_of
+from policyhub.checks.breadth import Width, has_every_service, is_everywhere, is_loose, only_icmp, opens, width_of
 from policyhub.checks.context import Breadth, Context
 from policyhub.checks.registry import check
 from policyhub.checks.wording import listed
@@ -23,7 +23,8 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     2^52. For comparison: a /24 to any address on one port is 2^40, any address to a /16 on one port 2^48, a /16 to a /16 with
     every service 2^56. A /64 of IPv6 counts as one address.
     Conditions narrow a rule by an unknown amount, so rules with conditions other than a schedule are not judged. With an identity
-    list the finding names the core business that the rule reaches. In a list that is bound nowhere the severity is low.
+    list the finding names the core business that the rule reaches. In a list that is bound nowhere the severity is low. Of
+    traffic to the device itself (an input chain) the destination is one host.
 
     Why it matters: what is open and not needed is what an intruder or a secret bulk transfer will use, and no counter shows it.
     Example: `permit tcp any any eq 3389`; `permit ip host 10.1.1.1 any`; `permit tcp any 10.2.0.0/16 range 1 65535`.
@@ -33,8 +34,8 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     for rule in policy.rules:
         if not opens(policy, rule):
             continue
-        width = width_of(rule)
-        reason = _reason(rule, width, context.breadth)
+        width = width_of(policy, rule)
+        reason = _reason(policy, rule, width, context.breadth)
         if reason:
             evidence = {
                 "bits": width.bits,
@@ -55,7 +56,7 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
 def _severity(policy: Policy, rule: Rule) -> Severity:
     if is_loose(policy):
         return Severity.LOW
-    return Severity.HIGH if rule.match.source.is_any and rule.match.destination.is_any else Severity.MEDIUM
+    return Severity.HIGH if is_everywhere(policy, rule) else Severity.MEDIUM
 
 
 def _core_reached(rule: Rule, context: Context) -> list[str]:
@@ -63,11 +64,10 @@ def _core_reached(rule: Rule, context: Context) -> list[str]:
     return [name for name, addresses in core if rule.match.destination.overlaps(addresses)]
 
 
-def _reason(rule: Rule, width: Width, limits: Breadth) -> str:
-    match = rule.match
-    if match.source.is_any and match.destination.is_any and not only_icmp(rule):
+def _reason(policy: Policy, rule: Rule, width: Width, limits: Breadth) -> str:
+    if is_everywhere(policy, rule) and not only_icmp(rule):
         return "any source may reach any destination"
-    if has_every_service(match.services) and width.destination > log2(limits.any_service_addresses):
+    if has_every_service(rule.match.services) and width.destination > log2(limits.any_service_addresses):
         return f"every service is open to more than {limits.any_service_addresses:,} destinations"
     if width.bits > limits.max_bits and not only_icmp(rule):
         return f"2^{width.bits:g} combinations of source, destination and service; more than 2^{limits.max_bits:g} is too wide"

@@ -25,9 +25,9 @@ def redundant_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     """
     for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
         if answer.fate is Fate.REDUNDANT:
-            direction, where = "up", "earlier"
+            direction, subject = "up", "earlier rules"
         elif answer.fate is Fate.REDUNDANT_BELOW and not _is_clean_up(rule, answer):
-            direction, where = "down", "later"
+            direction, subject = "down", "later rules"
         else:
             continue
         causes = [policy.rules[index] for index in answer.by]
@@ -38,13 +38,15 @@ def redundant_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             policy.name,
             rule.name,
             rule.lines,
-            f"{where} rules already {rule.action.value} all of it ({listed(said)})",
+            f"{subject} already {rule.action.value} all of it ({listed(said)})"
+            if names
+            else f"{said[0]} is {rule.action.value} anyway",
             by=names,
             evidence={"direction": direction, "by_default": answer.by_default, "logging_would_change": logs, "rule": rule.text},
         )
 
 
 def _is_clean_up(rule: Rule, answer: Coverage) -> bool:
-    """A deny that repeats the implicit default on purpose: it is there to be counted, logged or read."""
+    """A rule that says the default aloud: for everything, or a deny that is there to be logged."""
     wide = rule.match.source.is_any and rule.match.destination.is_any
-    return rule.action is Action.DENY and answer.by_default and (wide or bool(rule.logged))
+    return answer.by_default and (wide or (rule.action is Action.DENY and bool(rule.logged)))

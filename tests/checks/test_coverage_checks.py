@@ -58,6 +58,12 @@ def test_a_logged_deny_before_the_default_is_not_called_redundant_an_unlogged_na
     assert found["redundant-rule", "1"].evidence["by_default"] is True
 
 
+def test_a_permit_for_everything_that_repeats_a_permitting_default_says_it_aloud_and_a_narrow_one_is_redundant():
+    assert not findings(rule("1", "permit"), default=Action.PERMIT)
+    found = findings(rule("1", "permit", "10.0.0.0/8"), default=Action.PERMIT)
+    assert found["redundant-rule", "1"].message == "the policy's default is permit anyway"
+
+
 def test_a_policy_that_falls_through_has_no_default_to_be_redundant_with():
     assert not findings(rule("1", "deny", "10.1.0.0/16", logged=False), default=None)
 

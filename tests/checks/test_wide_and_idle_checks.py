@@ -156,6 +156,16 @@ def test_a_ceiling_a_policer_or_another_mark_is_no_finding(changes):
 def test_wide_rules_weigh_less_in_a_list_that_is_bound_nowhere():
     wide = rule("1")
     bound = policy(wide, bindings=(Binding("outside", "in"),))
-    for made, expected in ((bound, Severity.HIGH), (policy(wide), Severity.LOW), (policy(wide, default=None), Severity.HIGH)):
+    for made, expected in ((bound, Severity.HIGH), (policy(wide), Severity.LOW)):
         found = run_checks(Context(device(made)), select(["any-any", "overbroad-rule"]))
         assert [finding.severity for finding in found] == [expected, expected]
+
+
+def test_a_chain_that_others_jump_to_is_as_wide_as_the_jump_which_is_not_known():
+    assert not run_checks(Context(device(policy(rule("1"), default=None))), select(["any-any", "overbroad-rule"]))
+
+
+@pytest.mark.parametrize(("direction", "wide"), [("input", False), ("output", False), ("forward", True), ("in", True)])
+def test_traffic_to_or_from_the_device_itself_is_not_from_anywhere_to_anywhere(direction, wide):
+    made = policy(rule("1", ports="22"), bindings=(Binding("", direction),))
+    assert bool(run_checks(Context(device(made)), select(["any-any", "overbroad-rule"]))) is wide
