@@ -90,12 +90,15 @@ def test_speed_of_an_asa_port_by_its_type(name: str, speed: int) -> None:
         ("police rate 2 gbps burst 3 mbytes", Policer(2 * 10**9, 3_000_000)),
         ("police cir percent 100", Policer(None, percent=100.0)),
         ("police cir percent 20 bc 300 ms", Policer(None, percent=20.0)),
-        ("police 64000 exceed-action set-dscp-transmit dscp table T", Policer(64000, exceed_action="set-dscp-transmit dscp table T")),
+        (
+            "police 64000 exceed-action set-dscp-transmit dscp table T",
+            Policer(64000, exceed_action="set-dscp-transmit dscp table T"),
+        ),
         ("police cir 64000 pir 128000 bps", Policer(64000)),
         ("police rate 100 pps burst 20 packets", Policer(None)),
         ("police 64000 account user-defined 20", Policer(64000)),
     ],
-)  # fmt: skip
+)
 def test_police_spellings(line: str, policer: Policer) -> None:
     found, reasons = ios_class(line)
     assert found.policer == policer and reasons == []
