@@ -31,6 +31,10 @@ TYPE_OF = {
     "meta oifname": "ifname", "ip protocol": "inet_proto", "ip dscp": "dscp", "ip6 dscp": "dscp", "icmp type": "icmp_type",
     "icmpv6 type": "icmpv6_type",
 }  # fmt: skip
+HEADER_PROTOCOLS = {
+    "icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "dccp": 33, "gre": 47, "esp": 50, "ah": 51, "icmpv6": 58, "comp": 108, "sctp": 132,
+    "udplite": 136,
+}  # fmt: skip
 ANY_OF = {4: ANY4, 6: ANY6, 0: ANY}
 
 
@@ -113,6 +117,7 @@ def apply(facts: Facts, name: str, operator: str, right: Operand) -> None:
     text = " ".join(part for part in (name, "" if operator == "==" else operator, right.text) if part)
     facts.references += [f"@{known}" for known in right.sets]
     if handler is None:
+        implied(facts, name)
         facts.conditions.append(text)
         return
     before = facts.copy()
@@ -121,7 +126,17 @@ def apply(facts: Facts, name: str, operator: str, right: Operand) -> None:
     except (Inexact, NotUnderstood):
         for slot in ("source", "destination", "services", "zones_in", "zones_out", "dscp"):
             setattr(facts, slot, getattr(before, slot))
+        implied(facts, name)
         facts.conditions.append(text)
+
+
+def implied(facts: Facts, name: str) -> None:
+    """Whatever is asked of a header, the packet must have it: `ip ttl` means IPv4, `tcp flags` means TCP."""
+    layer = name.partition(" ")[0]
+    if layer in ("ip", "ip6", "icmp", "icmpv6"):
+        facts.only(4 if layer in ("ip", "icmp") else 6)
+    if layer in HEADER_PROTOCOLS:
+        facts.services = narrow(facts.services, (Service.of(HEADER_PROTOCOLS[layer]),))
 
 
 def members(facts: Facts, right: Operand, kind: str) -> list[str] | None:

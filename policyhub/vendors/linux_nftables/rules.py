@@ -10,7 +10,7 @@ from policyhub.domain.qos import Marker, Policer
 from policyhub.domain.rules import Action
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendors.linux_nftables.cursor import OPERATORS, Cursor, Operand, condition, operand, selector
-from policyhub.vendors.linux_nftables.facts import FIELDS, Facts, Inexact, apply, dscp_of, start
+from policyhub.vendors.linux_nftables.facts import FIELDS, Facts, Inexact, apply, dscp_of, implied, start
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, text_of
 from policyhub.vendors.linux_nftables.reading import RuleText, Table, flat_elements
 
@@ -97,10 +97,10 @@ def _match(state: _State) -> None:
     cursor = state.cursor
     begin = cursor.at
     name = selector(cursor)
-    plain = True
+    parts = [name]
     while cursor.accept("."):
-        selector(cursor)
-        plain = False
+        parts.append(selector(cursor))
+    plain = len(parts) == 1
     if plain and cursor.accept("set"):
         _rewrite(state, name)
         return
@@ -119,6 +119,8 @@ def _match(state: _State) -> None:
         condition(cursor)
         if state.facts.counter is not None or state.facts.counter_name:
             state.facts.narrowed_after_counter = True
+        for part in parts:
+            implied(state.facts, part)
         state.facts.conditions.append(cursor.text(begin))
         return
     apply(state.facts, name, operator, right)
@@ -132,6 +134,7 @@ def _rewrite(state: _State, name: str) -> None:
     condition(cursor)
     if cursor.accept("map"):
         condition(cursor)
+    implied(facts, name)
     marker = facts.marker or Marker()
     if name in ("ip dscp", "ip6 dscp") and cursor.at == begin + 1:
         try:

@@ -165,7 +165,12 @@ def check_rule(rules: list[Rule], rule: dict[str, Any], sets: dict[str, Any]) ->
     protocol: int | None = None
     for part in rule["expr"]:
         match = part.get("match")
-        payload = match and isinstance(match["left"], dict) and match["left"].get("payload")
+        left = match["left"] if match else part.get("mangle", {}).get("key", {})
+        for inner in left.get("concat", [] if match else [left]):  # a rewritten or combined field needs its header as well
+            if inner.get("payload", {}).get("protocol") in ("ip", "ip6"):
+                whole = ANY4 if inner["payload"]["protocol"] == "ip" else ANY6
+                source, destination = source.intersection(whole), destination.intersection(whole)
+        payload = match and left.get("payload")
         if not payload or "field" not in payload:
             continue
         layer, field = payload["protocol"], payload["field"]
