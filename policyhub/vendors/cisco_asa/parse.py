@@ -30,7 +30,7 @@ SIGNS = (
     (r"^ *(network-object|port-object|service-object|protocol-object|icmp-object) ", 0.4),
     (r"^(static|nat|global) \(\S+\)", 0.4),
     (r"^(fixup protocol|same-security-traffic|xlate per-session|failover lan|names$)", 0.3),
-    (r"^service-policy \S+ (global|interface \S+)\s*$", 0.4),
+    (r"^service-policy \S+ (global|interface \S+)\s*$", 0.6),
     (r"^ip access-list |^(Extended|Standard) IP access list ", -0.4),
 )
 CHILDREN = (

@@ -30,6 +30,8 @@ SIGNS = (
     (r"^policy-map (type (inspect|queu\w+) )?\S+[ \t\r]*\n( +description .*\n)? +class ", 0.5),
     (r"^class-map (type (inspect|queu\w+) )?(match-all|match-any) \S+", 0.5),
     (r"^ +service-policy (input|output) \S+", 0.2),
+    (r"^ +(bandwidth (remaining|percent)|queue-limit|police (cir|aggregate|rate)|random-detect|priority (level|percent)) ", 0.3),
+    (r"^service-policy \S+ (global|interface \S+)\s*$", -0.6),
     (r"^mls qos", 0.4),
     (r"^(V6-)?(Network|Service) object group \S+", 0.5),
     (r"^object-group (network|service) \S+[ \t\r]*\n +(host|range|tcp|udp|\d+\.\d+\.\d+\.\d+) ", 0.3),
