@@ -14,7 +14,7 @@ from policyhub.vendorkit.blocks import read_lines
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_PROMPT = re.compile(r"^(?:[<\[][~*]?[\w.\-/:@ ]{1,64}[>\]]|[\w.\-/:@()]{1,64}[#>$])(?:\s|$)")
+_PROMPT = re.compile(r"^(?:[<\[][~*]?[\w.\-/:@ ~]{1,64}[>\]][#$]?|[\w.\-/:@()~]{1,64}[#>$])(?:\s|$)")
 MIN_BURST_BYTES = 64_000
 BURST_MS = 10
 

@@ -167,6 +167,8 @@ def _qos_class(name: str, known: Analysed, text: RuleText) -> QosClass | None:
     ):
         if not everything:
             other.append(f"{label} {value}"[:200])
+    other += [f"iifname {', '.join(match.source_zones)}"] if match.source_zones else []
+    other += [f"oifname {', '.join(match.destination_zones)}"] if match.destination_zones else []
     if any(not service.is_any for service in match.services):
         other.append(known.text[:200])
     other += [f"@{part}" if not part.startswith("@") else part for part in match.unresolved]
