@@ -145,13 +145,12 @@ class Loop:
         if not self.service.signal_workers("worker-enforce@", signal.SIGSTOP):
             raise RuntimeError("no enforcement worker is running")
         bulk = self.traffic("bulk", "clients", self.offenders[0], self.server, str(self.port), dscp=46, mbps=6)
-        row = wait(
-            "a decision on the first offender",
-            lambda: Enforcement.objects.filter(member=f"{self.offenders[0]}/32").first(),
-            ACT_WITHIN_S,
-        )
+        first = Enforcement.objects.filter(member=f"{self.offenders[0]}/32")
+        wait("the decision to act on the first offender", first.filter(state="applying").exists, ACT_WITHIN_S)
         time.sleep(QUIET_S)
-        self.report.unchanged_while_worker_stopped = self.net.ruleset() == self.guarded and row.state == "applying"
+        self.report.unchanged_while_worker_stopped = (
+            self.net.ruleset() == self.guarded and first.filter(state="applying").exists()
+        )
         bulk.terminate()
         bulk.wait()
         self.service.signal_workers("worker-enforce@", signal.SIGCONT)
