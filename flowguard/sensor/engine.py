@@ -1,27 +1,19 @@
-"""The engine as the sensor sees it, and how one is opened."""
+"""How the engine is opened: on interfaces, or on captures that are played back."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import time
 
 import native_capture
 from flowguard.sensor.config import SensorConfig
-
-
-class Engine(Protocol):
-    """What native_capture.Live offers (docs/architecture.md, section 3)."""
-
-    def poll(self, timeout_ms: int, /) -> bytes: ...
-
-    def set_bundle(self, bundle: bytes, /) -> str: ...
-
-    def close(self) -> None: ...
+from flowguard.sensor.contract import Engine
+from flowguard.sensor.replay import ShiftedReplay
 
 
 def open_engine(config: SensorConfig, bundle: bytes | None) -> Engine:
     """Raises native_capture.CaptureError: no such interface, no permission, unreadable file."""
     if config.is_replay:
         files = [(point.name, str(point.file)) for point in config.points]
-        return native_capture.Replay(files, bundle=bundle)
+        return ShiftedReplay(native_capture.Replay(files, bundle=bundle), time.time_ns)
     interfaces = [(point.name, point.interface) for point in config.points]
     return native_capture.Live(interfaces, bundle=bundle, snaplen=config.snaplen, ring_mb=config.ring_mb)

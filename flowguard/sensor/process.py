@@ -13,7 +13,7 @@ from uuid import UUID
 
 from flowguard.sensor.client import Client
 from flowguard.sensor.config import SensorConfig
-from flowguard.sensor.engine import Engine
+from flowguard.sensor.contract import Engine
 from flowguard.sensor.sending import Backoff, BundleKeeper, Sender
 from flowguard.sensor.spool import Spool
 
@@ -85,12 +85,15 @@ def run(
     """Until `stop` is set. Raises BadInput for a token or spool that cannot be used, and what the engine raises."""
     config.token()
     spool = Spool(config.spool_dir, sensor=config.name, stream=str(stream), max_bytes=config.spool_bytes)
-    engine = open_engine(config, None)
     fetching, sending = Client(config, config.token), Client(config, config.token)
     keeper = BundleKeeper(fetching, stop, config.bundle_s, check_bundle, config.spool_dir / "bundle.json")
     sender = Sender(spool, sending, stop, Backoff(chance))
+    if config.is_replay:  # a capture waits for its judge; live packets do not
+        keeper.start()
+    engine = open_engine(config, keeper.news())
     log.warning("sensor %s, stream %s, %s batches wait from before", config.name, stream, spool.waiting())
-    keeper.start()
+    if not config.is_replay:
+        keeper.start()
     threads = [threading.Thread(target=work.run, name=type(work).__name__, daemon=True) for work in (keeper, sender)]
     for thread in threads:
         thread.start()

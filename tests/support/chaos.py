@@ -12,10 +12,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tests.support.services import Processes, RedisServer, free_port, kill, wait_until
+from tests.support.services import Processes, RedisServer, free_port, kill, stop
 from tests.support.verdict_source import story, truth
 
 TARGETS = ("web", "worker", "worker-child", "redis", "sensor")
@@ -31,7 +31,7 @@ class Plan:
     pause_s: tuple[float, float] = (0.3, 2.5)
     batch_ms: int = 60
     cut_share: float = 0.05
-    settle_s: float = 180.0
+    settle_s: float = 300.0
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Stage:
         (service.folder / "token").write_text(token)
         self.config.write_text(
             f'name = "core-1"\nurl = "http://127.0.0.1:{self.proxy.port}"\ntoken_file = "token"\n'
-            f"batch_interval_ms = {plan.batch_ms}\nheartbeat_ms = 500\n"
+            f"batch_interval_ms = {plan.batch_ms}\nheartbeat_ms = 10000\n"
             '[[points]]\nname = "in0"\ninterface = "lo"\n[spool]\ndir = "spool"\nmax_mb = 64\n'
         )
 
@@ -126,6 +126,23 @@ class Stage:
             kill(self.service.running.pop(target))
             self._start(target)
 
+    def supervise(self) -> None:
+        """Start again what ended by itself: a worker whose child is killed while it starts gives up."""
+        for target in ("web", "worker", "sensor"):
+            if target in self.service.running and self.service.running[target].poll() is not None:
+                kill(self.service.running.pop(target))
+                self._start(target)
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Supervise until `done()`, at most `seconds`."""
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > end:
+                return False
+            self.supervise()
+            time.sleep(0.1)
+        return True
+
     def _start(self, target: str) -> None:
         from policyhub.conf.processes import worker_argv
 
@@ -136,6 +153,10 @@ class Stage:
             "sensor": [sys.executable, "-m", "tests.support.verdict_source", *source, "--position", str(self.position)],
         }
         self.service.start(target, argv[target])
+
+    def end_of_story(self) -> None:
+        """The sensor leaves; it would go on to say that it is alive."""
+        stop(self.service.running.pop("sensor"))
 
     def told_everything(self) -> bool:
         end = len(story(self.plan.seed, self.plan.verdicts))
@@ -154,11 +175,12 @@ def run(plan: Plan, service: Processes, redis: RedisServer, token: str) -> Outco
     stage = Stage(plan, service, redis, token)
     stage.start()
     for target in _schedule(plan):
-        time.sleep(stage.chance.uniform(*plan.pause_s))
+        stage.wait(lambda: False, stage.chance.uniform(*plan.pause_s))
         stage.kill(target)
         outcome.kills[target] += 1
-    wait_until(stage.told_everything, f"the sensor: {service.log('sensor')[-600:]}", plan.settle_s)
-    _settle(plan)
+    assert stage.wait(stage.told_everything, plan.settle_s), f"the sensor did not end: {service.log('sensor')[-600:]}"
+    stage.end_of_story()
+    stage.wait(_nothing_waits, plan.settle_s)
     outcome.cut = stage.proxy.cut
     stage.proxy.close()
     outcome.problems = list(differences(plan))
@@ -173,18 +195,13 @@ def _schedule(plan: Plan) -> list[str]:
     return targets
 
 
-def _settle(plan: Plan) -> None:
-    """Until no batch and no consideration waits; running out of time is one of the differences, not an error here."""
+def _nothing_waits() -> bool:
+    """No batch and no consideration; running out of time for it is one of the differences."""
     from flowguard.models import Verdict, VerdictBatch
 
-    end = time.monotonic() + plan.settle_s
-    while time.monotonic() < end:
-        waiting = (
-            VerdictBatch.objects.filter(state="stored").exists() or Verdict.objects.filter(next_step_at__isnull=False).exists()
-        )
-        if not waiting:
-            return
-        time.sleep(0.2)
+    return not (
+        VerdictBatch.objects.filter(state="stored").exists() or Verdict.objects.filter(next_step_at__isnull=False).exists()
+    )
 
 
 def _batches() -> int:

@@ -13,13 +13,13 @@ from typing import Any
 class FakeService:
     """answer(method, path, body) -> (status, body, headers); by default batches are 201 and there is no bundle (404)."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.batches: list[dict[str, Any]] = []
         self.seen: list[tuple[str, str, dict[str, str]]] = []
         self.bundle: tuple[bytes, str] | None = None
         self.statuses: list[int] = []
         self.cut_answers = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
