@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.qos import parse_dscp
-from policyhub.domain.rules import Action, Match, Policy, Rule
+from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import (
@@ -183,12 +183,17 @@ def policies(reading: Reading) -> list[Policy]:
             reading.ledger.understood(*shown.lines)
         else:
             lists[key] = shown
-    return [_policy(reading, key, acl) for key, acl in lists.items()]
+    bound: dict[AclKey, list[tuple[Binding, str]]] = {}
+    for at, pairs in reading.bindings.items():
+        bound.setdefault(reading.resolve(at), []).extend(pairs)
+    uses: dict[AclKey, list[str]] = {}
+    for at, use in reading.selectors.items():
+        uses.setdefault(reading.resolve(at), []).append(use)
+    return [_policy(reading, acl, bound.get(key, []), uses.get(key, [])) for key, acl in lists.items()]
 
 
-def _policy(reading: Reading, key: AclKey, acl: Acl) -> Policy:
-    bound = [pair for at, pairs in reading.bindings.items() if reading.resolve(at) == key for pair in pairs]
-    use = [what for at, what in reading.selectors.items() if reading.resolve(at) == key]
+def _policy(reading: Reading, acl: Acl, bound: list[tuple[Binding, str]], use: list[str]) -> Policy:
+    """`use`: for what else the list picks packets."""
     ends = {end for _, end in bound}
     default = Action.DENY if ends == {"deny"} else Action.PERMIT if ends == {"permit"} else None
     notes = [AUTO_NOTE] if acl.auto else []

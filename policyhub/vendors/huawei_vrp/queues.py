@@ -49,11 +49,12 @@ def policies(reading: Reading) -> list[QosPolicy]:
             reading.ledger.understood(entry.block.number)
         except NotUnderstood as reason:
             reading.ledger.unparsed(entry.block.line, str(reason))
-    return [_policy(reading, name, port) for name, port in ports.items() if port.queues or port.whole]
-
-
-def _policy(reading: Reading, name: str, port: _Port) -> QosPolicy:
     sure = not any("dscp-inbound" in child.text for block in reading.domains.values() for child in block.children)
+    return [_policy(name, port, sure) for name, port in ports.items() if port.queues or port.whole]
+
+
+def _policy(name: str, port: _Port, sure: bool) -> QosPolicy:
+    """sure: the device-wide default map says which marks a queue gets."""
     classes: list[QosClass] = []
     for number in sorted(port.queues, reverse=True):
         marks = frozenset(mark for mark, level in DEFAULT_LEVELS if level == number)

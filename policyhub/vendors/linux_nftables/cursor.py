@@ -40,11 +40,15 @@ OPTION_FIELDS = (
 
 @dataclass(slots=True)
 class Operand:
-    """Alternatives on the right of a match. `sets`: names after @; `text` is the whole as written."""
+    """Alternatives on the right of a match. `sets`: names after @; `nodes`: the whole as written."""
 
     values: list[str] = field(default_factory=list)
     sets: list[str] = field(default_factory=list)
-    text: str = ""
+    nodes: Sequence[Node] = ()
+
+    @property
+    def text(self) -> str:
+        return text_of(self.nodes)
 
 
 class Cursor:
@@ -185,7 +189,7 @@ def operand(cursor: Cursor) -> Operand:
             found.values.append(_value(cursor.next("a value")))
     if cursor.word() in BIT_OPERATORS or cursor.word() == ".":
         raise NotUnderstood("a mask or concatenation")
-    found.text = cursor.text(start)
+    found.nodes = cursor.nodes[start : cursor.at]
     return found
 
 

@@ -114,20 +114,16 @@ def apply(facts: Facts, name: str, operator: str, right: Operand) -> None:
     if facts.counter is not None or facts.counter_name:
         facts.narrowed_after_counter = True
     handler = FIELDS.get(name)
-    text = " ".join(part for part in (name, "" if operator == "==" else operator, right.text) if part)
     facts.references += [f"@{known}" for known in right.sets]
-    if handler is None:
-        implied(facts, name)
-        facts.conditions.append(text)
-        return
-    before = facts.copy()
+    before = (facts.source, facts.destination, facts.services)
     try:
+        if handler is None:
+            raise Inexact
         handler(facts, name, operator, right)
     except (Inexact, NotUnderstood):
-        for slot in ("source", "destination", "services", "zones_in", "zones_out", "dscp"):
-            setattr(facts, slot, getattr(before, slot))
+        facts.source, facts.destination, facts.services = before
         implied(facts, name)
-        facts.conditions.append(text)
+        facts.conditions.append(" ".join(part for part in (name, "" if operator == "==" else operator, right.text) if part))
 
 
 def implied(facts: Facts, name: str) -> None:
@@ -183,19 +179,34 @@ def address_of(text: str, version: int) -> AddressSet:
 def _address(facts: Facts, name: str, operator: str, right: Operand) -> None:
     layer, _, side = name.partition(" ")
     version = 4 if layer == "ip" else 6
-    known = members(facts, right, f"ipv{version}_addr")
+    chosen = _addresses(facts, right, version)
     facts.only(version)
-    if known is None:
+    if chosen is None:
         return
-    chosen = NOWHERE.union(*(address_of(text, version) for text in known))
     if operator == "!=":
         chosen = ANY_OF[version].minus(chosen)
     elif operator != "==":
         raise Inexact
     if side == "saddr":
-        facts.source = facts.source.intersection(chosen)
+        facts.source = chosen if facts.source == ANY_OF[version] else facts.source.intersection(chosen)
     else:
-        facts.destination = facts.destination.intersection(chosen)
+        facts.destination = chosen if facts.destination == ANY_OF[version] else facts.destination.intersection(chosen)
+
+
+def _addresses(facts: Facts, right: Operand, version: int) -> AddressSet | None:
+    """A named set is put together once, however many rules use it. None when it is unknown or changes by itself."""
+    known = facts.table.sets.get(right.sets[0]) if len(right.sets) == 1 and not right.values else None
+    if known is not None and known.addresses is not None:
+        if types(known) != (f"ipv{version}_addr",):
+            raise Inexact
+        return known.addresses
+    texts = members(facts, right, f"ipv{version}_addr")
+    if texts is None:
+        return None
+    chosen = NOWHERE.union(*(address_of(text, version) for text in texts))
+    if known is not None:
+        known.addresses = chosen
+    return chosen
 
 
 def _numbers(texts: Iterable[str], of: Callable[[str], int]) -> tuple[Interval, ...]:

@@ -12,7 +12,7 @@ from policyhub.domain.services import Service
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendors.linux_nftables.facts import Facts, Inexact, address_of, keys, types
-from policyhub.vendors.linux_nftables.lexer import text_of
+from policyhub.vendors.linux_nftables.lexer import Token, text_of
 from policyhub.vendors.linux_nftables.reading import NAMES, VERSIONS, Chain, Reading, RuleText, SetDef, Table
 from policyhub.vendors.linux_nftables.rules import Analysed, analyse
 
@@ -56,11 +56,10 @@ def _shared_counters(table: Table) -> dict[str, int]:
     used: dict[str, int] = {}
     for chain in table.chains.values():
         for rule in chain.rules:
-            words = text_of(rule.nodes).split()
+            words = [node.text if isinstance(node, Token) else "" for node in rule.nodes]
             for at in range(len(words) - 2):
-                if words[at : at + 2] == ["counter", "name"]:
-                    name = words[at + 2].strip('"')
-                    used[name] = used.get(name, 0) + 1
+                if words[at] == "counter" and words[at + 1] == "name":
+                    used[words[at + 2]] = used.get(words[at + 2], 0) + 1
     return used
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from policyhub.domain.addresses import AddressSet
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, elements
@@ -13,6 +14,7 @@ PACKAGE = "policyhub.vendors.linux_nftables"
 NAMES = ServiceNames.of(PACKAGE)
 FAMILIES = ("ip", "ip6", "inet", "arp", "bridge", "netdev")
 VERSIONS = {"ip": 4, "ip6": 6}
+MOST_BRANCHES = 20_000  # rules that the verdict maps of one table may stand for; what goes beyond is a condition
 MOST_NODES = 200_000  # of an expanded `define`: definitions that double each other must not fill the memory
 
 
@@ -26,6 +28,7 @@ class SetDef:
     flags: tuple[str, ...] = ()
     elements: list[list[Node]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    addresses: AddressSet | None = None  # of the elements, once somebody asked
 
     @property
     def is_dynamic(self) -> bool:
@@ -63,6 +66,7 @@ class Table:
     counters: dict[str, tuple[int, int]] = field(default_factory=dict)
     limits: dict[str, list[Node]] = field(default_factory=dict)
     dormant: bool = False
+    branches_left: int = MOST_BRANCHES
 
     @property
     def title(self) -> str:

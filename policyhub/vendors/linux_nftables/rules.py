@@ -14,7 +14,6 @@ from policyhub.vendors.linux_nftables.facts import FIELDS, Facts, Inexact, apply
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, text_of
 from policyhub.vendors.linux_nftables.reading import RuleText, Table, flat_elements
 
-MOST_BRANCHES = 4_000  # of one verdict map
 RATE = re.compile(r"^(\d{1,15})/(second|minute|hour|day|week)$")
 UNIT_RATE = re.compile(r"^([kmg]?)bytes/(second|minute|hour|day|week)$")
 UNIT_SIZE = re.compile(r"^([kmg]?)bytes$")
@@ -163,7 +162,8 @@ def _branches(state: _State, name: str) -> None:
             state.facts.conditions.append(f"{name} vmap {node.text}")
             return
         parts = known.elements
-    if len(parts) > MOST_BRANCHES:
+    state.facts.table.branches_left -= len(parts)
+    if state.facts.table.branches_left < 0:
         state.facts.conditions.append(f"{name} vmap of {len(parts)} elements")
         return
     for part in parts:
@@ -178,7 +178,7 @@ def _branch(facts: Facts, name: str, part: list[Node]) -> Facts:
     key, verdict = part[:at], part[at + 1 :]
     first = key[0]
     if name in FIELDS and isinstance(first, Token) and first.text != "*" and (len(key) == 1 or _is_note(key[1])):
-        apply(made, name, "==", Operand([first.text], [], first.text))
+        apply(made, name, "==", Operand([first.text], [], [first]))
     else:
         made.conditions.append(f"{name} {text_of(key)}")
     _verdict(made, verdict)

@@ -9,7 +9,15 @@ from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, line_span, split, text_of, tokens, tree
 from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, flat_elements
 
-OBJECTS = ("counter", "quota", "limit", "flowtable", "secmark", "synproxy", "ct")
+OBJECTS: dict[str, tuple[str, ...]] = {  # kind -> first words of the lines in its body
+    "counter": ("packets", "comment"),
+    "limit": ("rate", "comment"),
+    "quota": ("over", "until", "used", "comment"),
+    "flowtable": ("hook", "devices", "device", "flags", "counter", "comment"),
+    "secmark": (),
+    "synproxy": ("mss", "wscale", "timestamp", "sack-perm", "comment"),
+    "ct": ("type", "l3proto", "protocol", "l4proto", "policy", "timeout", "dport", "size", "comment"),
+}
 COMMAND = "a command, not configuration"
 
 
@@ -214,13 +222,23 @@ def _object(reading: Reading, table: Table, words: list[str], body: Group | None
     """Named counters and limits are used by rules; the others hold no rule."""
     if body is None:
         return
-    inner = _words(body.items)
-    if words[0] == "counter":
-        if inner[:1] == ["packets"] and len(inner) > 3 and is_decimal(inner[1]) and is_decimal(inner[3]):
-            table.counters[words[1]] = (int(inner[1][:20]), int(inner[3][:20]))
-    elif words[0] == "limit":
-        table.limits[words[1]] = [node for node in body.items if not (isinstance(node, Token) and node.kind == "sep")]
-    reading.ledger.understood(*range(body.line, body.end + 1))
+    for part in split(body.items):
+        _guarded(reading, part, lambda inner: _in_object(table, words, inner))
+    reading.ledger.understood(body.line, body.end)
+
+
+def _in_object(table: Table, words: list[str], statement: list[Node]) -> None:
+    """`packets 3 bytes 4` of a counter, `rate over ..` of a limit; known settings of the others."""
+    kind, inner = words[0], _words(statement)
+    first = inner[0] if inner else ""
+    if first not in OBJECTS[kind] and not (kind == "quota" and is_decimal(first)) and kind != "secmark":
+        raise NotUnderstood(f"not understood in a {kind}")
+    if kind == "counter" and first == "packets":
+        if len(inner) != 4 or not is_decimal(inner[1]) or not is_decimal(inner[3]):
+            raise NotUnderstood("a counter without numbers")
+        table.counters[words[1]] = (int(inner[1][:20]), int(inner[3][:20]))
+    elif kind == "limit" and first == "rate":
+        table.limits[words[1]] = statement
 
 
 def _add(reading: Reading, statement: list[Node], words: list[str]) -> None:

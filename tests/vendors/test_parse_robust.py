@@ -1,0 +1,170 @@
+"""Parsers of VRP and nftables on text that nobody wrote on purpose: no exception, nothing vanishes, time grows with the text."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.vendorkit.ledger import is_sensitive
+from policyhub.vendorkit.registry import REGISTRY
+
+HERE = Path(__file__).parent
+PLATFORMS = ("huawei_vrp", "linux_nftables")
+EACH = pytest.mark.parametrize("platform", PLATFORMS)
+PIECES = {
+    "huawei_vrp": [
+        "acl number 3001", "acl ipv6 name x", " rule 5 permit", " rule permit tcp source", "10.0.0.1", "0.0.255.0", "any",
+        "traffic policy p", "traffic behavior b", " car cir", "kbps", "interface 100GE1/0/1", " qos queue 3", "drr weight",
+        " traffic-policy p inbound", "undo", " classifier c behavior b precedence", "²", "99999999999999999999999", "range",
+        "to", "#", "diffserv domain d", " ip-dscp-inbound", "display acl 3001", "Basic ACL 2000, 1 rule", "(3 matches)",
+        " traffic-filter inbound acl", " qos pq", "time-range t from 24:00 9999/99/99",
+    ],
+    "linux_nftables": [
+        "table inet f {", "chain c {", "}", "{", ";", ",", "\"", "#", "\\\n", "type filter hook input priority 0;",
+        "ip saddr", "@s", "$x", "define x = { $x, 1 }", "tcp dport", "1-2", "!=", "&", ".", "vmap", ":", "accept", "jump",
+        "goto c", "counter packets 1 bytes", "limit rate over", "mbytes/second", "set s { type ipv4_addr; elements = {",
+        "10.0.0.0/8", "meta", "ct", "queue", "log prefix", "# handle 3", "ip dscp set", "flush ruleset", "delete table f",
+        "add rule f c", "insert", "²", "counter k {",
+    ],
+}  # fmt: skip
+
+
+def check(platform: str, text: str) -> DeviceConfig:
+    vendor = REGISTRY.get(platform)
+    config = vendor.parse(text)
+    vendor.counters(text, None)
+    assert 0 <= vendor.looks_like(text) <= 1
+    lines = text.removeprefix("\ufeff").split("\n")
+    assert config.lines in (len(lines), len(lines) - 1)
+    assert not [n for n in config.ignored if is_sensitive(lines[n - 1])]
+    assert not set(config.ignored) & {u.line for u in config.unparsed}
+    assert all(1 <= u.line <= len(lines) for u in config.unparsed)
+    return config
+
+
+@EACH
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_words_of_the_platform_in_any_order_never_raise(platform: str, data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.sampled_from(PIECES[platform]), max_size=60))
+    glue = data.draw(st.sampled_from([" ", "\n", " \n"]))
+    check(platform, glue.join(words))
+
+
+@EACH
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(max_size=400))
+@example(text='\x00\ufeff\x1b[42D---- More ----\r\n{{{{"')
+@example(text="}" * 50)
+def test_any_text_never_raises(platform: str, text: str) -> None:
+    check(platform, text)
+
+
+@EACH
+def test_binary_rubbish_is_unparsed(platform: str) -> None:
+    text = random.Random(7).randbytes(50_000).decode("utf-8", errors="replace")
+    config = check(platform, text)
+    assert config.unparsed
+    assert config.rule_count == 0
+
+
+def cases(platform: str) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted((HERE / platform).glob("*/*.txt"))]
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_configurations_never_raise(platform: str, seed: int) -> None:
+    rng = random.Random(seed)
+    for text in cases(platform):
+        for _ in range(6):
+            lines = text.split("\n")
+            for _ in range(rng.randrange(1, 6)):
+                at = rng.randrange(len(lines))
+                match rng.randrange(6):
+                    case 0:
+                        del lines[at]
+                    case 1:
+                        lines.insert(at, lines[rng.randrange(len(lines))])
+                    case 2:
+                        words = lines[at].split(" ")
+                        rng.shuffle(words)
+                        lines[at] = " ".join(words)
+                    case 3:
+                        lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
+                    case 4:
+                        lines[at] = lines[at].replace("0", rng.choice(["99999", "²", "-1", "x", ""]))
+                    case _:
+                        lines[at] = lines[at].lstrip() if rng.random() < 0.5 else "   " + lines[at]
+                if not lines:
+                    lines = [""]
+            check(platform, "\n".join(lines))
+
+
+@EACH
+def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
+    """Put anywhere where a line may stand, it is among the unparsed lines."""
+    odd = {"huawei_vrp": " quux permit access 7", "linux_nftables": "quux permit access 7"}[platform]
+    for path in sorted((HERE / platform).glob("*/config.txt")):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for at in range(1, len(lines)):
+            before = lines[at - 1].rstrip()
+            if platform == "linux_nftables" and (
+                before.endswith((",", "\\")) or not before.endswith(("{", "}", ";", "accept", "drop"))
+            ):
+                continue
+            text = "\n".join([*lines[:at], odd, *lines[at:]])
+            found = REGISTRY.get(platform).parse(text)
+            unparsed = " ".join(u.text for u in found.unparsed)
+            assert "quux" in unparsed, f"{path.parent.name} line {at + 1}\n{text}"
+
+
+def worst(platform: str, size: int) -> list[str]:
+    if platform == "huawei_vrp":
+        acls = "".join(f"acl number {3000 + n}\n rule 5 permit ip source 10.0.0.{n % 250} 0\n" for n in range(size // 4))
+        ports = "".join(f"interface 10GE1/0/{n}\n traffic-filter inbound acl {3000 + n}\n qos pq\n" for n in range(size // 4))
+        return [
+            "sysname x\nacl number 3000\n" + "".join(f" rule {n} permit ip source 10.0.{n % 250}.1 0\n" for n in range(size)),
+            "sysname x\n" + acls + ports,
+            "a" * (size * 20),
+            "\n".join(" " * (n % 400) + "x" for n in range(size)),
+            "rule " * size,
+            "-- More --" * size,
+        ]
+    rules = "".join(f"tcp dport {n % 60000} accept\n" for n in range(size))
+    many = ", ".join(f"10.{n >> 8 & 255}.{n & 255}.1" for n in range(size))
+    keys = ", ".join(f"{n} : drop" for n in range(size // 10))
+    uses = "tcp dport vmap @m\n" * (size // 10)
+    jumps = "".join(f"chain c{n} {{\njump c{n + 1}\n}}\n" for n in range(size // 4))
+    return [
+        "table inet f {\nchain c {\n" + rules + "}\n}\n",
+        "table inet f {\n" + jumps + "}\n",
+        "{" * size + "}" * size,
+        "table inet f {\nchain c {\nip saddr { " + many + " } accept\n}\n}\n",
+        "table inet f {\nset s { type ipv4_addr; elements = { 10.0.0.1 }; }\nchain c {\n"
+        + "ip saddr @s accept\n" * size
+        + "}\n}",
+        '"' * size,
+        "table " * size,
+        "table inet f {\nmap m { type inet_service : verdict; elements = { " + keys + " }; }\nchain c {\n" + uses + "}\n}",
+    ]
+
+
+def seconds(platform: str, text: str) -> float:
+    began = time.process_time()
+    REGISTRY.get(platform).parse(text)
+    return time.process_time() - began
+
+
+@EACH
+def test_time_grows_with_the_text_not_with_its_square(platform: str) -> None:
+    for small, large in zip(worst(platform, 1_000), worst(platform, 8_000), strict=True):
+        quick = min(seconds(platform, small) for _ in range(2))
+        slow = seconds(platform, large)
+        assert slow < 8 * 4 * max(quick, 0.004), f"{slow:.2f}s against {quick:.3f}s for an eighth: {large[:60]!r}"
