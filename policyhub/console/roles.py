@@ -25,6 +25,9 @@ def make_roles(sender: AppConfig, **kwargs: Any) -> None:
     """After the tables of both apps: a group that exists already belongs to the administrator and is left alone."""
     if sender.name not in ("policyhub", "flowguard"):
         return
+    from django.contrib.auth.management import create_permissions
+
+    create_permissions(sender, verbosity=0)  # our receiver comes before Django's own, which makes them
     group_model, permission_model = installed.get_model("auth", "Group"), installed.get_model("auth", "Permission")
     ours = permission_model.objects.filter(content_type__app_label=sender.label)
     views = set(ours.filter(codename__startswith="view_").values_list("codename", flat=True)) - SECRETIVE

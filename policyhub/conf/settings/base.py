@@ -73,7 +73,20 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
     "PAGE_SIZE": 50,
 }
-SPECTACULAR_SETTINGS = {"TITLE": "PolicyHub", "VERSION": "1", "SERVE_INCLUDE_SCHEMA": False}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "PolicyHub",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",  # our own copy: the page loads nothing from elsewhere
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "ChangeState": "policyhub.models.Change.State",
+        "SweepState": "policyhub.models.Sweep.State",
+        "HostKeyState": "policyhub.models.HostKey.State",
+        "GuardState": "flowguard.models.Guard.State",
+        "EnforcementState": "flowguard.models.Enforcement.State",
+    },
+}
 
 LOCALE_PATHS: list[str] = []
 SESSION_COOKIE_HTTPONLY = True

@@ -1,0 +1,116 @@
+"""How rows of the traffic side look on the wire. Fields are named one by one."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from flowguard.models import (
+    Enforcement,
+    EnforcementEvent,
+    Guard,
+    IdentityEntry,
+    NeverTouch,
+    ObservationPoint,
+    Sensor,
+    StreamGap,
+    Verdict,
+)
+
+
+class VerdictListSerializer(serializers.ModelSerializer[Verdict]):
+    """As in `policyhub.flows/1`, with what the service made of it. uid: the engine's id."""
+
+    sensor = serializers.CharField(source="sensor.name")
+
+    class Meta:
+        model = Verdict
+        fields = (
+            "id", "uid", "sensor", "point", "realm", "name", "src",
+            "dst", "proto", "server_port", "dscp", "packets", "bytes", "first_ns",
+            "last_ns", "revision", "severity", "confidence", "signals", "standing", "identity_name", "business", "received_at",
+        )  # fmt: skip
+
+
+class VerdictSerializer(VerdictListSerializer):
+    class Meta(VerdictListSerializer.Meta):
+        fields = (*VerdictListSerializer.Meta.fields, "evidence")  # type: ignore[assignment]
+
+
+class IdentitySerializer(serializers.ModelSerializer[IdentityEntry]):
+    """allowed_dscp null = anything."""
+
+    realm = serializers.CharField(source="realm.name")
+
+    class Meta:
+        model = IdentityEntry
+        fields = ("id", "realm", "prefix", "name", "business", "owner", "core", "allowed_dscp", "active_window", "peak_mbps")
+
+
+class NeverTouchSerializer(serializers.ModelSerializer[NeverTouch]):
+    realm = serializers.CharField(source="realm.name")
+
+    class Meta:
+        model = NeverTouch
+        fields = ("id", "realm", "prefix", "reason")
+
+
+class PointSerializer(serializers.ModelSerializer[ObservationPoint]):
+    sensor = serializers.CharField(source="sensor.name")
+    realm = serializers.CharField(source="realm.name")
+    device = serializers.CharField(source="device.name", allow_null=True, default=None)
+    stands_behind = serializers.CharField(source="stands_behind.name", allow_null=True, default=None)
+
+    class Meta:
+        model = ObservationPoint
+        fields = ("id", "sensor", "name", "realm", "interface", "device", "stands_behind")
+
+
+class SensorSerializer(serializers.ModelSerializer[Sensor]):
+    group = serializers.CharField(source="group.name", allow_null=True, default=None)
+
+    class Meta:
+        model = Sensor
+        fields = ("id", "name", "group", "last_seen_at", "judging", "bundle_version", "health")
+
+
+class GapSerializer(serializers.ModelSerializer[StreamGap]):
+    sensor = serializers.CharField(source="sensor.name")
+
+    class Meta:
+        model = StreamGap
+        fields = ("id", "sensor", "stream", "from_sequence", "to_sequence", "verdicts", "reason", "noticed_at")
+
+
+class GuardSerializer(serializers.ModelSerializer[Guard]):
+    device = serializers.CharField(source="device.name")
+    members = serializers.IntegerField()
+
+    class Meta:
+        model = Guard
+        fields = ("id", "device", "name", "spec", "state", "install_change", "remove_change", "created_at", "members")
+
+
+class EventSerializer(serializers.ModelSerializer[EnforcementEvent]):
+    class Meta:
+        model = EnforcementEvent
+        fields = ("at", "state", "message", "data")
+
+
+class EnforcementListSerializer(serializers.ModelSerializer[Enforcement]):
+    guard = serializers.CharField(source="guard.name", allow_null=True, default=None)
+    device = serializers.CharField(source="guard.device.name", allow_null=True, default=None)
+
+    class Meta:
+        model = Enforcement
+        fields = (
+            "id", "guard", "device", "verdict", "member", "state",
+            "outcome", "mode", "profile", "add_change", "remove_change", "notice_ns",
+            "created_at", "active_at", "expires_at", "ended_at",
+        )  # fmt: skip
+
+
+class EnforcementSerializer(EnforcementListSerializer):
+    events = EventSerializer(many=True)
+
+    class Meta(EnforcementListSerializer.Meta):
+        fields = (*EnforcementListSerializer.Meta.fields, "guardrails", "before", "after", "events")  # type: ignore[assignment]
