@@ -7,7 +7,7 @@ from typing import Any
 
 from celery import shared_task
 
-from policyhub.actions import changes
+from policyhub.actions import changes, sweeps
 
 
 def _now() -> datetime:
@@ -18,3 +18,15 @@ def _now() -> datetime:
 def step_change(self: Any, change_id: int) -> None:
     """Move one change as far as it goes now."""
     changes.step(change_id=change_id, worker=f"{self.request.hostname}/{self.request.id}", clock=_now)
+
+
+@shared_task(name="policyhub.start_sweep")
+def start_sweep() -> None:
+    """The daily sweep."""
+    sweeps.start(actor="schedule", now=_now())
+
+
+@shared_task(name="policyhub.sweep")
+def sweep(sweep_id: int) -> None:
+    """Run one sweep from its beginning; twice finds the same."""
+    sweeps.run(sweep_id=sweep_id, clock=_now)

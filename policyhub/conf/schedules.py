@@ -7,7 +7,7 @@ from datetime import datetime
 
 from flowguard.queries.due import due_batches, due_enforcements, due_guards, due_verdicts
 from policyhub.actions.schedules import Default
-from policyhub.queries.schedules import Due, due_changes
+from policyhub.queries.schedules import Due, due_changes, due_sweeps
 
 DAY_S = 24 * 3600
 
@@ -17,4 +17,11 @@ DEFAULTS = (
     Default("notice gaps", "flowguard.notice_gaps", every_s=60, first_s=60),
 )
 
-DUE: tuple[Callable[[datetime], Iterator[Due]], ...] = (due_changes, due_enforcements, due_guards, due_verdicts, due_batches)
+DUE: tuple[Callable[[datetime], Iterator[Due]], ...] = (
+    due_changes,
+    due_enforcements,
+    due_guards,
+    due_verdicts,
+    due_batches,
+    due_sweeps,
+)
