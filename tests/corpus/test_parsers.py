@@ -24,7 +24,8 @@ FOLDERS = {
 }
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
-MOST_UNPARSED = {"cisco_asa": 0.065, "cisco_ios": 0.025, "huawei_vrp": 0.40, "linux_nftables": 0.40}
+MOST_UNPARSED = {"cisco_asa": 0.065, "cisco_ios": 0.025, "huawei_vrp": 0.20, "linux_nftables": 0.05}
+VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
     "show_version",
     "show_vtp",
@@ -33,6 +34,8 @@ OUTPUTS = (
     "BUILD.bazel",
     "ios_xr",
     "cisco_ios/genieparser__Show",
+    "_display_",
+    "nft__files__error",
 )
 
 
@@ -61,7 +64,7 @@ def test_every_file_is_read_without_an_exception(platform: str) -> None:
 def test_few_lines_of_configurations_are_left_over(platform: str) -> None:
     total, left = 0, Counter[str]()
     for path in files_of(platform):
-        if not any(sign in f"{path.parent.name}/{path.name}" for sign in OUTPUTS):
+        if path.suffix != VECTORS and not any(sign in f"{path.parent.name}/{path.name}" for sign in OUTPUTS):
             config = REGISTRY.get(platform).parse(read(path))
             total += config.lines
             left.update(unparsed.reason for unparsed in config.unparsed)

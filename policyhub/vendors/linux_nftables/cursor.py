@@ -184,6 +184,8 @@ def operand(cursor: Cursor) -> Operand:
         found.sets.append(node.text[1:])
     else:
         found.values.append(_value(node))
+        if cursor.accept("-"):  # older spelling of a range
+            found.values[-1] += f"-{_value(cursor.next('a value'))}"
         while isinstance(cursor.peek(), Token) and cursor.peek().kind == "comma":  # type: ignore[union-attr]
             cursor.at += 1
             found.values.append(_value(cursor.next("a value")))
@@ -208,6 +210,8 @@ def _element(found: Operand, part: list[Node]) -> None:
         raise NotUnderstood("a concatenation or map in braces")
     if isinstance(first, Token) and first.kind == "word" and first.text.startswith("@"):
         found.sets.append(first.text[1:])
+    elif len(part) == 3 and isinstance(part[1], Token) and part[1].text == "-":
+        found.values.append(f"{_value(first)}-{_value(part[2])}")
     else:
         found.values.append(_value(first))
 

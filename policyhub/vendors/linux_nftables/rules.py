@@ -209,12 +209,16 @@ def _drop(state: _State) -> None:
 
 
 def _reject(state: _State) -> None:
+    """An answer in ICMP or TCP goes to packets of that family or protocol only."""
     state.facts.action = Action.DENY
     if state.cursor.accept("with"):
-        if state.cursor.accept("tcp"):
+        answer = state.cursor.take_word("icmp, icmpv6, icmpx or tcp")
+        if answer == "tcp":
+            implied(state.facts, "tcp flags")
             state.cursor.take_word("reset")
             return
-        state.cursor.take_word("icmp, icmpv6 or icmpx")
+        if answer in ("icmp", "icmpv6"):
+            state.facts.only(4 if answer == "icmp" else 6)
         state.cursor.accept("type")
         state.cursor.take_word("a code")
 
@@ -247,6 +251,8 @@ def _nat(state: _State) -> None:
     """The packet is accepted and rewritten; to what is not modelled."""
     state.is_nat = True
     state.facts.action = Action.PERMIT
+    if state.cursor.word() in ("ip", "ip6"):
+        state.facts.only(4 if state.cursor.word() == "ip" else 6)
     while state.cursor and state.cursor.word() not in ("comment", "counter"):
         state.cursor.at += 1
 
