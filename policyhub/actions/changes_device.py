@@ -16,6 +16,7 @@ from policyhub.domain.errors import DeviceClosed, PolicyHubError
 from policyhub.domain.plan_lint import Limits
 from policyhub.models import Change, Credential, Device
 from policyhub.transport import DeviceSession
+from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.contract import PushProfile, Renderer
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -90,7 +91,9 @@ class Work:
         """A new login; the old session, if any, is closed first. Raises what sessions.open_session raises, and LeaseLost."""
         self.close()
         self.keep()
-        self.session = self._stack.enter_context(open_session(self.device, Credential.Purpose.PUSH, now=self.clock()))
+        wall_s = min(WALL_LIMIT_S, self.change.ttl_s)  # no line leaves after the watchdog's time
+        opening = open_session(self.device, Credential.Purpose.PUSH, now=self.clock(), wall_s=wall_s)
+        self.session = self._stack.enter_context(opening)
         self.session.heartbeat = self.keep
         return self.session
 

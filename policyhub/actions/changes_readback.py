@@ -47,7 +47,7 @@ def pushed(work: Work) -> bool:
 def _nothing_there(work: Work, fields: dict[str, object]) -> bool:
     """As before the push: refused by the device, or taken back by its own watchdog; after its time nobody can tell which."""
     change = work.change
-    if armed_token(change) and work.clock() >= _deadline(work):
+    if armed_token(change) and work.clock() >= _deadline(work) - 2 * WATCHDOG_GRACE:
         said = Message(gettext_noop("nobody could confirm in time; the device's own watchdog took the change back"))
         return advance(work, State.REVERTED, said, **{**fields, "push_outcome": PushOutcome.UNKNOWN, "error": str(said)})
     trouble = work.disarm()

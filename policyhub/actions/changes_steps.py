@@ -5,6 +5,7 @@ A handler returns True when the change moved and the next handler may run at onc
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 
 from policyhub.actions import kill_switch, secrets
@@ -91,8 +92,10 @@ def _cannot_start(work: Work, error: PolicyHubError) -> bool:
 
 
 def _token(work: Work) -> str:
-    """Names one arming: the fencing token never repeats for a device."""
-    return f"c{work.change.pk}-{work.lease.token}"
+    """Names one arming and no other, of this service or of another one that works on the same device."""
+    change = work.change
+    parts = f"{change.pk} {work.lease.token} {change.idempotency_key} {change.created_at.isoformat()}"
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def armed(work: Work) -> bool:

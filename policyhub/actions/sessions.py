@@ -13,6 +13,7 @@ from policyhub.domain.errors import DeviceClosed
 from policyhub.models import Credential, Device, HostKey
 from policyhub.transport import Address, DeviceSession, Login, PublicKey, host_keys
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown
+from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.contract import PushProfile
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -26,15 +27,18 @@ def profile_of(device: Device) -> PushProfile:
 
 
 @contextmanager
-def open_session(device: Device, purpose: Credential.Purpose, *, now: datetime) -> Iterator[DeviceSession]:
-    """A session that is closed on every way out. Raises DeviceClosed, UnknownPlatform, and the errors of transport.
+def open_session(
+    device: Device, purpose: Credential.Purpose, *, now: datetime, wall_s: float = WALL_LIMIT_S
+) -> Iterator[DeviceSession]:
+    """A session that is closed on every way out and ends after `wall_s`.
 
+    Raises DeviceClosed, UnknownPlatform, and the errors of transport.
     A refused login or a changed key quarantines the device: nothing tries again until a person released it.
     """
     profile = profile_of(device)
     login, trusted, address = login_for(device, purpose), trusted_keys(device), Address(device.host, device.port)
     try:
-        session = DeviceSession.open(address, login, profile, trusted)
+        session = DeviceSession.open(address, login, profile, trusted, wall_s=wall_s)
     except HostKeyUnknown:
         remember_offered_key(device, now=now)
         raise

@@ -22,8 +22,8 @@ HEARTBEAT_S = 5.0
 _IDLE_S = 0.4  # a prompt in the middle of the text counts once nothing followed it for this long (a log line came after it)
 _POLL_S = 0.01
 _QUESTION = re.compile(r"(?i)(?:\[(?:y|yes|confirm)[^\]\r\n]{0,20}\]|\(y(?:es)?/n(?:o)?\)|\bcontinue\s*\?)[^\r\n]{0,20}$")
-_RC = re.compile(r"(?m)^rc=(\d{1,3})\s*\Z")
-_AFTER_EXIT_S = 2.0  # what a shell's child may still write once the shell has ended
+_SAY_RC = "printf '\\nrc=%s\\n' $?"  # on a line of its own, also after an answer without a line end
+_RC = re.compile(r"\nrc=(\d{1,3})\n\Z")
 _SHORT_ANSWER = 4  # lines; a read that answers so briefly is checked for an error, a configuration is not
 
 
@@ -70,6 +70,7 @@ class DeviceSession:
         self._healthy = True
         self._configuring = False
         self._seen_prompt = ""
+        self._shell: Any = None
         name = re.escape(str(connection.base_prompt).strip())
         self._prompt = re.compile(rf"(?m)^[<\[]?[~*]?{name}[^\r\n]{{0,64}}[>#\]$]\s*$")
 
@@ -235,29 +236,20 @@ class DeviceSession:
         return found is not None
 
     def _run_in_shell(self, line: str, limit: float) -> str:
-        """A channel of its own, no terminal: no echo, no wrapping, and the shell's return code in the last line."""
-        transport = self._connection.remote_conn_pre.get_transport()
-        channel = transport.open_session(timeout=max(0.1, limit - self._clock()))
-        try:
-            channel.set_combine_stderr(True)
-            channel.settimeout(_AFTER_EXIT_S)
-            channel.exec_command(f"{line}\necho rc=$?")
-            data = b""
-            while not channel.exit_status_ready() or channel.recv_ready():
-                if channel.recv_ready():
-                    data += channel.recv(65536)
-                    continue
-                self._give_up_when_due(line, self._clock(), limit)
-                self._sleep(_POLL_S)
-            with suppress(TimeoutError):
-                while piece := channel.recv(65536):
-                    data += piece
-        finally:
-            channel.close()
-        answer = data.decode(errors="replace")
-        code = _RC.search(answer)
-        if code is None:
-            raise ConnectionLost(f"{self._address}: {line!r} ended without a return code", host=str(self._address), command=line)
+        """In one shell without a terminal: no echo, no wrapping, and the return code in a line of its own."""
+        if self._shell is None:
+            self._shell = self._connection.remote_conn_pre.get_transport().open_session(timeout=max(0.1, limit - self._clock()))
+            self._shell.exec_command("exec /bin/sh 2>&1")
+        self._shell.sendall(f"{{\n{line}\n}} </dev/null\n{_SAY_RC}\n".encode())
+        data = b""
+        while (code := _RC.search(answer := data.decode(errors="replace"))) is None:
+            if self._shell.recv_ready():
+                data += self._shell.recv(65536)
+                continue
+            if self._shell.closed or self._shell.eof_received:
+                raise ConnectionLost(f"{self._address}: the shell ended in {line!r}", host=str(self._address), command=line)
+            self._give_up_when_due(line, self._clock(), limit)
+            self._sleep(_POLL_S)
         return answer[: code.start()] if code[1] == "0" else answer
 
     def _give_up_when_due(self, line: str, now: float, limit: float) -> None:
