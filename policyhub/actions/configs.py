@@ -56,8 +56,11 @@ def parsed(device: Device, snapshot: ConfigSnapshot) -> DeviceConfig:
 
 
 def hit_samples(device: Device, *, now: datetime) -> tuple[HitSample, ...]:
-    """Counter readings of the last 400 days, oldest first; a reading's time is its snapshot's."""
+    """Counter readings of the last 400 days, oldest first; a reading's time is its snapshot's.
+
+    Platforms that print counters inside the configuration (nftables) need no counters of their own.
+    """
     vendor = REGISTRY.get(device.platform)
-    rows = device.snapshots.exclude(counters_envelope="").filter(taken_at__gte=now - HISTORY).order_by("taken_at", "pk")
-    read = (vendor.counters(secrets.unseal(row.counters_envelope), row.taken_at) for row in rows)
+    rows = device.snapshots.filter(taken_at__gte=now - HISTORY).order_by("taken_at", "pk")
+    read = (vendor.counters(secrets.unseal(row.counters_envelope or row.text_envelope), row.taken_at) for row in rows)
     return tuple(sample for sample in read if sample is not None)

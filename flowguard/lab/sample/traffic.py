@@ -94,6 +94,14 @@ def write(stream: BinaryIO, at_ns: int, frame: bytes) -> None:
     stream.write(struct.pack("<IIII", at_ns // 10**9, at_ns % 10**9, len(frame), len(frame)) + frame)
 
 
+def opened(path: Path) -> BinaryIO:
+    """A stream with its header on the way: a reader that opens one pipe after the other waits for it."""
+    stream = path.open("wb")
+    stream.write(PCAP_HEADER)
+    stream.flush()
+    return stream
+
+
 def drive(
     enter: BinaryIO, leave: BinaryIO, running: Callable[[], tuple[Remark, ...]], rng: random.Random, seconds: float
 ) -> None:
@@ -101,8 +109,6 @@ def drive(
     switch = Switch(running)
     talks = [Conversation(flow, rng) for flow in FLOWS]
     began = time.time()
-    for stream in (enter, leave):
-        stream.write(PCAP_HEADER)
     elapsed = 0.0
     while elapsed < seconds:
         elapsed += SLICE_S
@@ -162,7 +168,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     args = parser.parse_args(argv)
-    with args.enter.open("wb") as enter, args.leave.open("wb") as leave:
+    with opened(args.enter) as enter, opened(args.leave) as leave:
         drive(enter, leave, follow(args.running, INTERFACE), random.Random(args.seed), args.seconds)
     return 0
 
