@@ -4,5 +4,7 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from policyhub.conf.body_limit import BodyLimit
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "policyhub.conf.settings.embedded")
-application = get_asgi_application()
+application = BodyLimit(get_asgi_application())

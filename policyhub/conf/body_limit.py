@@ -1,0 +1,59 @@
+"""No request body beyond a limit: Django writes it to disk in full, for anybody, before a view can refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]  # Django types its own more narrowly than ASGI does
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+TOO_LARGE = b'{"code": "PH-E413", "message": "the body is larger than %d bytes. Send less at once", "data": {}}'
+
+
+class BodyLimit:
+    """An ASGI application around another: 413 by the length that is announced, or as soon as more than the limit has come."""
+
+    def __init__(self, inner: Application, limit: int = MAX_BODY_BYTES) -> None:
+        self._inner, self._limit = inner, limit
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        if _announced(scope) > self._limit:
+            await self._refuse(send)
+            return
+        came, refused = 0, False
+
+        async def counted() -> Message:
+            nonlocal came, refused
+            if refused:
+                return {"type": "http.disconnect"}
+            message = await receive()
+            came += len(message.get("body", b""))
+            if came > self._limit:
+                refused = True
+                await self._refuse(send)
+                return {"type": "http.disconnect"}
+            return message
+
+        async def guarded(message: Message) -> None:
+            if not refused:
+                await send(message)
+
+        await self._inner(scope, counted, guarded)
+
+    async def _refuse(self, send: Send) -> None:
+        body = TOO_LARGE % self._limit
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 413, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _announced(scope: Message) -> int:
+    lengths = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
