@@ -21,11 +21,15 @@ from policyhub.console.registry import Event, Feed, Hit, Line, NavEntry, Panel, 
 
 NAVIGATION = (
     NavEntry("traffic", lazy("Traffic"), "console:traffic", "traffic", 20, shortcut="t", permission="flowguard.view_verdict"),
-    NavEntry("identities", lazy("Identities"), "console:identities", "identities", 40, shortcut="i", permission="flowguard.view_identityentry"),
-    NavEntry("enforcements", lazy("Corrections"), "console:enforcements", "enforcements", 50, shortcut="e", permission="flowguard.view_enforcement"),
+    NavEntry(
+        "identities", lazy("Identities"), "console:identities", "identities", 40, "work", "i", "flowguard.view_identityentry"
+    ),
+    NavEntry(
+        "enforcements", lazy("Corrections"), "console:enforcements", "enforcements", 50, "work", "e", "flowguard.view_enforcement"
+    ),
     NavEntry("guards", lazy("Guards"), "console:guards", "guards", 55, shortcut="g", permission="flowguard.view_guard"),
     NavEntry("sensors", lazy("Sensors"), "console:sensors", "sensors", 10, "system", "s", "flowguard.view_sensor"),
-)  # fmt: skip
+)
 
 
 def register() -> None:

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from flowguard.queries import home
-from flowguard.queries.home import Departure, Watch
+from flowguard.queries.home import Departure, Loss, Watch
 from policyhub.console import units
 from policyhub.console.registry import Alarm, Figure, Headline
-from policyhub.templatetags.console import when
 from policyhub.domain.qos import dscp_name
+from policyhub.templatetags.console import when
 
 WORTH_TELLING = 0.01
 
@@ -31,8 +31,9 @@ def headlines(now: datetime) -> Iterable[Headline]:
         url = reverse("console:enforcements-detail", args=[row.pk])
         yield Headline(Alarm.FIRE, text % values, url, _("Open the correction"), weight=1e16)
     burning = [departure for departure in found if departure.burns(now) and not departure.held]
+    losses = home.losses() if burning else {}
     for departure in burning[:4]:
-        yield _told(departure, now)
+        yield _told(departure, losses.get(departure.dscp))
     for departure in [d for d in found if d.held][:3]:
         yield _held(departure)
     if watch.total == 0 or watch.judging == 0:
@@ -46,7 +47,7 @@ def _mark(dscp: int) -> str:
     return name if name == str(dscp) else f"{name} ({dscp})"
 
 
-def _told(d: Departure, now: datetime) -> Headline:
+def _told(d: Departure, loss: Loss | None) -> Headline:
     if d.blame == "network":
         sentence = _("The network changes marks to {mark} on packets of {who} since {since}. The hosts are not to blame.")
     elif d.known:
@@ -67,7 +68,12 @@ def _told(d: Departure, now: datetime) -> Headline:
     )
     alarm = Alarm.FIRE if d.severity.rank >= 3 else Alarm.WATCH
     return Headline(
-        alarm, text, *_next(d), figures=_figures(d), note=_state(d), weight=d.severity.rank * 1e13 + min(d.bytes, 1e12)
+        alarm,
+        text,
+        *_next(d),
+        figures=(*_figures(d), _resent(d, loss)),
+        note=_state(d),
+        weight=d.severity.rank * 1e13 + min(d.bytes, 1e12),
     )
 
 
@@ -98,15 +104,17 @@ def _state(d: Departure) -> str:
 
 
 def _figures(d: Departure) -> tuple[Figure, ...]:
-    loss = home.loss_of(d.dscp)
-    shown = units.percent(loss.ratio) if loss else ""
-    hint = _("too few TCP segments with this mark were seen in the last seconds")
     return (
         Figure(_("Rate"), "" if d.bps is None else units.rate(d.bps), _("all packets fell into one instant")),
         Figure(_("Packets"), units.number(d.packets)),
         Figure(_("Lasted"), units.span((d.last_ns - d.first_ns) / 1e9)),
-        Figure(_("Sent again in %(mark)s") % {"mark": _mark(d.dscp)}, shown, hint),
     )
+
+
+def _resent(d: Departure, loss: Loss | None) -> Figure:
+    shown = units.percent(loss.ratio) if loss else ""
+    hint = _("too few TCP segments with this mark were seen in the last seconds")
+    return Figure(_("Sent again in %(mark)s") % {"mark": _mark(d.dscp)}, shown, hint)
 
 
 def _held(d: Departure) -> Headline:
@@ -117,7 +125,7 @@ def _held(d: Departure) -> Headline:
     )
     text = format_html(sentence, count=len(d.sources), who=_strong(d.who), mark=_strong(_mark(d.dscp)))
     url = reverse("console:enforcements-detail", args=[d.enforcement])
-    return Headline(Alarm.HANDLED, text, url, _("See the proof"), figures=_figures(d)[:3], weight=float(d.bytes))
+    return Headline(Alarm.HANDLED, text, url, _("See the proof"), figures=_figures(d), weight=float(d.bytes))
 
 
 def _blind(watch: Watch) -> Headline:

@@ -145,12 +145,16 @@ class Loss:
         return self.again / self.segments
 
 
-def loss_of(dscp: int, seconds: int = 10, enough: int = 50) -> Loss | None:
-    """Retransmissions among the packets with this mark; None when too few segments were seen to say anything."""
-    rows = Observation.objects.order_by("-start_ns").values_list("tcp", flat=True)[:seconds]
-    counted = [entry for tcp in rows for entry in tcp if entry["dscp"] == dscp]
-    segments = sum(entry["data_segments"] for entry in counted)
-    return Loss(dscp, segments, sum(entry["retransmitted"] for entry in counted)) if segments >= enough else None
+def losses(seconds: int = 10, enough: int = 50) -> dict[int, Loss]:
+    """Retransmissions per mark; a mark with too few segments to say anything is left out. One query."""
+    segments: dict[int, int] = {}
+    again: dict[int, int] = {}
+    for tcp in Observation.objects.order_by("-start_ns").values_list("tcp", flat=True)[:seconds]:
+        for entry in tcp:
+            dscp = entry["dscp"]
+            segments[dscp] = segments.get(dscp, 0) + entry["data_segments"]
+            again[dscp] = again.get(dscp, 0) + entry["retransmitted"]
+    return {dscp: Loss(dscp, count, again[dscp]) for dscp, count in segments.items() if count >= enough}
 
 
 def done_today(now: datetime, limit: int = 8) -> list[EnforcementEvent]:

@@ -120,8 +120,8 @@ class ChangeSerializer(ChangeListSerializer):
 
     class Meta(ChangeListSerializer.Meta):
         fields = (
-            *ChangeListSerializer.Meta.fields, "lines", "inverse", "before_section", "after_section", "ttl_s", "confirm_by", "guardrails",
-            "events", "approvals",
+            *ChangeListSerializer.Meta.fields, "lines", "inverse", "before_section", "after_section", "ttl_s", "confirm_by",
+            "guardrails", "events", "approvals",
         )  # type: ignore[assignment]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ CONTEXT = 3
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """kind: same, changed, added, removed or gap (then `hidden` lines were left out). Line numbers are 1-based, None = no line."""
+    """kind: same, changed, added, removed or gap (`hidden` lines left out). Line numbers are 1-based, None = no line."""
 
     kind: str
     left_no: int | None = None

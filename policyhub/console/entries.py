@@ -106,7 +106,7 @@ def _policy_waiting(now: datetime) -> Iterable[Line]:
 
 
 def _stuck(now: datetime) -> Iterable[Headline]:
-    for change in home.waiting().stuck:
+    for change in home.stuck():
         text = _("Change #%(number)d on %(device)s could not be taken back. A person is needed on the device.")
         url = reverse("console:changes-detail", args=[change.pk])
         values = {"number": change.pk, "device": change.device.name}

@@ -77,7 +77,9 @@ GUARDRAILS: dict[str, Text] = {
 
 # The colour family of a state; its word carries the meaning, the colour only helps.
 TONES = {
-    "good": {"confirmed", "verified", "installed", "active", "trusted", "done", "ingested", "resolved", "helped", "stands", "applied"},
+    "good": {
+        "confirmed", "verified", "installed", "active", "trusted", "done", "ingested", "resolved", "helped", "stands", "applied",
+    },
     "bad": {
         "failed", "revert-failed", "broken", "revoked", "poisoned", "regressed", "needs-person", "harmed", "refused", "partial",
     },
@@ -94,7 +96,7 @@ def tone(state: str) -> str:
 
 
 def said(template: str, values: Mapping[str, Any] | None) -> str:
-    """A stored message (policyhub.domain.message) in the reader's language. Values that do not fit leave the template as it is."""
+    """A stored message (policyhub.domain.message) in the reader's language; values that do not fit leave it as it is."""
     if not template:
         return ""
     translated = gettext(template)

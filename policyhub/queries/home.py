@@ -28,6 +28,11 @@ class Waiting:
         return len(self.stuck) + len(self.proposed) + len(self.keys) + len(self.quarantined)
 
 
+def stuck() -> list[Change]:
+    """Changes whose inverse did not take effect."""
+    return list(Change.objects.select_related("device").filter(state=Change.State.REVERT_FAILED).order_by("-pk")[:MOST])
+
+
 def waiting() -> Waiting:
     """At most a handful of each; the lists behind hold the rest."""
     open_changes = (

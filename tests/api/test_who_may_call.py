@@ -155,7 +155,7 @@ def test_schema_and_docs_are_for_callers_only_and_name_every_endpoint(rows: Samp
 
 
 def test_every_api_address_is_in_this_matrix() -> None:
-    known = {name for name in LISTS}
+    known = set(LISTS)
     found = {
         str(entry.pattern).lstrip("^").split("/")[0].split("$")[0].split("(")[0].rstrip("\\Z").split("\\")[0]
         for resolver in get_resolver().url_patterns

@@ -517,3 +517,57 @@ def sample(now: datetime | None = None) -> Sample:
     )
     audit.record("sample.made", actor=admin, at=now, devices=3)
     return Sample(admin, viewer, approver, core, guard, proposed, confirmed, seen, active, finding, snapshot, key)
+
+
+def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int) -> None:
+    """One more row in every list."""
+    realm = rows.device.realm
+    device = Device.objects.create(
+        name=f"more-{number}",
+        realm=realm,
+        group=rows.device.group,
+        platform="cisco_ios",
+        host="192.0.2.1",
+        quarantine_reason="sample",
+    )
+    HostKey.objects.create(
+        device=device, algorithm="ssh-ed25519", public_key="A", fingerprint=f"SHA256:{number}", first_seen_at=now
+    )
+    HostKey.objects.create(
+        device=rows.device, algorithm="ssh-rsa", public_key="A", fingerprint=f"SHA256:{number}", first_seen_at=now
+    )
+    ConfigSnapshot.objects.create(
+        device=rows.device, taken_at=now, taken_by="sweep", sha256=f"{number:064d}", text_envelope=seal("x"), lines=1
+    )
+    stuck = change(rows.device, now, "member-add", "revert-failed", 1000 + number, error="sample")
+    asked = change(rows.device, now, "member-add", "proposed", 2000 + number)
+    timeline(asked, now, ("proposed", "sample"), ("confirmed", "sample"))
+    timeline(rows.confirmed, now, ("confirmed", "sample"))
+    guard = Guard.objects.create(device=device, name="PHG-MORE", spec=SPEC, install_change=asked, created_at=now)
+    seen = verdict(sensor, now, 1000 + number, business=f"business {number}")
+    for index, (place, state) in enumerate(((guard, "active"), (rows.guard, "needs-person"))):
+        row = Enforcement.objects.create(
+            guard=place,
+            verdict=seen if index else rows.verdict,
+            realm=realm,
+            member=f"10.77.{index}.{number}/32",
+            state=state,
+            mode="auto",
+            profile="lab",
+            add_change=stuck,
+            idempotency_key=f"more-{number}-{index}",
+            created_at=now,
+        )
+        EnforcementEvent.objects.create(enforcement=row, at=now, state=state, message="sample")
+    EnforcementEvent.objects.create(enforcement=rows.enforcement, at=now, state="active", message="sample")
+    verdict(sensor, now, 2000 + number, src=rows.verdict.src, dst=f"10.20.9.{number}")
+    IdentityEntry.objects.create(realm=realm, prefix=f"10.99.{number}.0/24", name=f"more {number}")
+    extra = Sensor.objects.create(name=f"sensor-{number}", group=rows.device.group, last_seen_at=now, judging=True)
+    ObservationPoint.objects.create(sensor=extra, name="in0", realm=realm, device=device, stands_behind=rows.device)
+    StreamGap.objects.create(
+        sensor=extra, stream=uuid.UUID(int=number), from_sequence=1, to_sequence=2, reason="spool-full", noticed_at=now
+    )
+    DeviceGroup.objects.create(name=f"group-{number}", mode="observe")
+    Realm.objects.create(name=f"realm-{number}")
+    KillSwitch.objects.create(scope=f"scope-{number}", engaged=True)
+    audit.record("sample.more", actor="test", at=now, number=number)

@@ -1,0 +1,38 @@
+"""Addresses of every page of the console, filled with the sample's rows."""
+
+from __future__ import annotations
+
+from tests.support.sample_rows import Sample
+
+
+def pages(rows: Sample) -> dict[str, str]:
+    """URL name -> address, for every page that answers GET with HTML to somebody who is logged in."""
+    return {
+        "home": "/",
+        "search": "/search/?q=10.10.8.101",
+        "findings": "/findings/",
+        "findings-detail": f"/findings/{rows.finding.pk}/",
+        "devices": "/devices/",
+        "devices-detail": f"/devices/{rows.device.pk}/",
+        "devices-snapshot": f"/devices/snapshots/{rows.snapshot.pk}/",
+        "changes": "/changes/",
+        "changes-detail": f"/changes/{rows.confirmed.pk}/",
+        "audit": "/audit/",
+        "killswitch": "/kill-switch/",
+        "about": "/about/",
+        "traffic": "/traffic/",
+        "traffic-detail": f"/traffic/{rows.verdict.pk}/",
+        "identities": "/identities/",
+        "identities-upload": "/identities/upload/",
+        "guards": "/guards/",
+        "guards-detail": f"/guards/{rows.guard.pk}/",
+        "enforcements": "/corrections/",
+        "enforcements-detail": f"/corrections/{rows.enforcement.pk}/",
+        "sensors": "/sensors/",
+    }
+
+
+NOT_PAGES = {
+    "login", "logout", "theme", "realm", "events", "findings-acknowledge", "devices-trust", "devices-revoke", "changes-approve",
+    "changes-revert", "changes-cancel", "audit-verify", "killswitch-throw", "enforcements-withdraw",
+}  # fmt: skip
