@@ -17,7 +17,8 @@ NAME = "linux_nftables"
 IGNORED = IgnoreList.of(PACKAGE)
 SIGNS = (
     (r"^\s*table (ip|ip6|inet|arp|bridge|netdev) \S+ \{", 0.9),
-    (r"^\s*table \S+ \{", 0.5),
+    (r"^table \S+ \{", 0.5),
+    (r"^(interfaces|firewall|service|system|set (interfaces|firewall)\b.*) ?\{?$", -0.6),
     (r"type (filter|nat|route) hook \w+ ", 0.6),
     (r"^#! ?/\S*nft\b", 0.8),
     (r"^\s*(add|create) (table|chain|rule|set|map|element) ", 0.5),
