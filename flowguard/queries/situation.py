@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from flowguard.domain.guardrails import Situation
-from flowguard.models import Enforcement, Guard, IdentityEntry, NeverTouch, ObservationPoint, Verdict
+from flowguard.models import Enforcement, Guard, NeverTouch, ObservationPoint, Verdict
+from flowguard.queries.identities import identity_table
 from flowguard.queries.windows import SECOND_NS, verifying_points
 from policyhub.domain.change import ChangeKind
-from policyhub.domain.identity import Identity, IdentityTable
+from policyhub.domain.identity import Identity
 from policyhub.models import Change, DeviceGroup
 
 OPEN = (
@@ -32,11 +33,7 @@ def member_of(verdict: Verdict) -> str:
 
 def identity_of(verdict: Verdict) -> Identity | None:
     """Longest prefix inside the verdict's realm."""
-    rows = IdentityEntry.objects.filter(realm__name=verdict.realm)
-    table = IdentityTable(
-        Identity(r.prefix, r.name, r.business, r.owner, r.core, None, r.active_window, r.peak_mbps, verdict.realm) for r in rows
-    )
-    return table.find(verdict.src, verdict.realm)
+    return identity_table().find(verdict.src, verdict.realm)
 
 
 def guard_for(verdict: Verdict) -> Guard | None:
