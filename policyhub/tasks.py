@@ -7,7 +7,7 @@ from typing import Any
 
 from celery import shared_task
 
-from policyhub.actions import changes, sweeps
+from policyhub.actions import changes, collect, sweeps
 
 
 def _now() -> datetime:
@@ -30,3 +30,9 @@ def start_sweep() -> None:
 def sweep(sweep_id: int) -> None:
     """Run one sweep from its beginning; twice finds the same."""
     sweeps.run(sweep_id=sweep_id, clock=_now)
+
+
+@shared_task(name="policyhub.collect")
+def collect_device(device_id: int) -> None:
+    """Read one device now."""
+    collect.collect(device_id=device_id, actor="schedule", now=_now())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import timedelta
 
-from policyhub.actions import kill_switch, secrets
+from policyhub.actions import configs, kill_switch, secrets
 from policyhub.actions.changes_device import Work, armed_token, limits_of, observe, render
 from policyhub.actions.changes_record import State, commands_of, move, note, notes_since_entered, plan_sha256
 from policyhub.domain.change import PushOutcome
@@ -70,6 +70,8 @@ def preflight(work: Work) -> bool:
         return advance(work, State.CONFIRMED, said, push_outcome=PushOutcome.APPLIED, pushed_at=work.clock())
     if commands.sha256 != commands_of(change).sha256:
         return fail(work, Message(gettext_noop("the device changed since the plan was read; the approval is void, plan again")))
+    actor = f"change #{change.pk}"
+    configs.store(device=work.device, text=reading.running, source="pre-push", actor=actor, now=work.clock())
     said = Message(gettext_noop("%(lines)d lines and their inverse are ready"), {"lines": len(change.lines)})
     return advance(
         work,

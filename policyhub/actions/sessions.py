@@ -17,6 +17,8 @@ from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.contract import PushProfile
 from policyhub.vendorkit.registry import REGISTRY
 
+KEY_CHANGED, LOGIN_REFUSED = "host key changed", "login refused"
+
 
 def profile_of(device: Device) -> PushProfile:
     """How to talk to it. Raises DeviceClosed where the platform is read from files only, UnknownPlatform."""
@@ -44,10 +46,10 @@ def open_session(
         raise
     except HostKeyChanged as error:
         remember_offered_key(device, now=now)
-        quarantine(device, "host key changed", str(error), now=now)
+        quarantine(device, KEY_CHANGED, str(error), now=now)
         raise
     except AuthenticationFailed as error:
-        quarantine(device, "login refused", str(error), now=now)
+        quarantine(device, LOGIN_REFUSED, str(error), now=now)
         raise
     with session:
         yield session

@@ -18,8 +18,8 @@ from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutExc
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, NotReady, TransportError, Unreachable
 from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, PublicKey, known_hosts
 
-for _name in ("netmiko", "paramiko"):
-    logging.getLogger(_name).setLevel(logging.WARNING)  # their DEBUG writes secrets (netmiko#2597)
+logging.getLogger("netmiko").setLevel(logging.WARNING)  # its DEBUG writes secrets (netmiko#2597)
+logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # it logs whole stack traces of errors that it raises anyway
 
 _KEY_TYPES: tuple[type[paramiko.PKey], ...] = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 

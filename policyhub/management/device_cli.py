@@ -1,0 +1,228 @@
+"""Devices: add, import, trust host keys, collect configurations, release from quarantine."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from policyhub.domain.errors import BadInput, PolicyHubError
+
+if TYPE_CHECKING:
+    from policyhub.models import Device
+
+NEEDS_DJANGO = True
+ACTOR = f"cli:{getpass.getuser()}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs of `policyhub device`."""
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    add = verbs.add_parser("add", help="one device")
+    add.add_argument("name")
+    add.add_argument("--platform", required=True)
+    for option in ("host", "port", "role", "group", "realm", "credential"):
+        add.add_argument(f"--{option}", default="")
+    load = verbs.add_parser("import", help="all devices of a CSV, or none: name,platform[,host,port,role,group,realm,credential]")
+    load.add_argument("csv", type=Path)
+    credential = verbs.add_parser("credential", help="create or replace a login; secrets are read from files")
+    credential.add_argument("name")
+    credential.add_argument("--username", required=True)
+    credential.add_argument("--purpose", choices=["collect", "push"], default="push")
+    for option in ("password", "private-key", "enable"):
+        credential.add_argument(f"--{option}-file", type=Path)
+    verbs.add_parser("list", help="every device, one line each")
+    for verb, text in (
+        ("show", "one device with its host keys and snapshots"),
+        ("scan", "fetch the host key without logging in"),
+        ("release", "end a quarantine after the cause was found"),
+    ):
+        verbs.add_parser(verb, help=text).add_argument("name")
+    for verb, text in (("trust", "trust a host key that was compared"), ("revoke", "never accept this host key again")):
+        decide = verbs.add_parser(verb, help=text)
+        decide.add_argument("name")
+        decide.add_argument("fingerprint", help="as `policyhub device scan` printed it: SHA256:...")
+    collect = verbs.add_parser("collect", help="read running configurations and counters now")
+    collect.add_argument("name", nargs="*", help="none: every device that can be read")
+    config = verbs.add_parser("import-config", help="keep a configuration from a file, for devices that are not read over SSH")
+    config.add_argument("name")
+    config.add_argument("file", type=Path)
+    config.add_argument("--counters", type=Path, help="outputs of the counter commands, read at the same time")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 done, 2 bad input (raised), 3 some devices could not be read."""
+    return VERBS[args.verb](args)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _device(name: str) -> Device:
+    from policyhub.models import Device
+
+    row = Device.objects.select_related("group", "realm", "collect_credential", "push_credential").filter(name=name).first()
+    if row is None:
+        raise BadInput(f"there is no device {name!r}. `policyhub device list` names them")
+    return row
+
+
+def _text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8") from error
+
+
+def _add(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    wish = inventory.Wish(args.name, args.platform, args.host, args.port, args.role, args.group, args.realm, args.credential)
+    device = inventory.add_device(wish, actor=ACTOR, now=_now())
+    _say(f"added {device.name}. Next: policyhub device scan {device.name}")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    count = inventory.import_devices(_text(args.csv), file=str(args.csv), actor=ACTOR, now=_now())
+    _say(f"imported {count} devices")
+    return 0
+
+
+def _credential(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    inventory.set_credential(
+        name=args.name,
+        username=args.username,
+        purpose=args.purpose,
+        password=_text(args.password_file).rstrip("\r\n"),
+        private_key=_text(args.private_key_file),
+        enable=_text(args.enable_file).rstrip("\r\n"),
+        actor=ACTOR,
+        now=_now(),
+    )
+    _say(f"credential {args.name} is kept sealed")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    from policyhub.queries import listings
+
+    rows: Any = listings.devices(listings.DeviceFilter())  # annotated rows
+    for row in rows:
+        state = "disabled" if not row.enabled else f"QUARANTINE: {row.quarantine_reason}" if row.quarantine_reason else "ok"
+        key = "key trusted" if row.key_trusted else "key waits" if row.key_waits else "no key"
+        read = f"read {row.taken_at:%Y-%m-%d %H:%M}" if row.taken_at else "never read"
+        where = f"{row.host}:{row.port}" if row.host else "from files"
+        _say(f"{row.name:<24} {row.platform:<16} {where:<22} {row.group.name:<16} {key:<12} {read:<22} {state}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    device = _device(args.name)
+    _say(f"{device.name}: {device.platform}, {device.host or 'no address'}:{device.port}, group {device.group.name}")
+    _say(f"mode {device.group.mode}, profile {device.group.profile}, role {device.role}, realm {device.realm}")
+    if device.quarantine_reason:
+        _say(f"QUARANTINE: {device.quarantine_reason}")
+    for key in device.host_keys.order_by("pk"):
+        _say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
+    for shot in device.snapshots.defer("text_envelope", "counters_envelope")[:5]:
+        figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
+        _say(f"snapshot {shot.taken_at:%Y-%m-%d %H:%M} {shot.source:<8} {figures}")
+    return 0
+
+
+def _scan(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    key = inventory.scan_host_key(_device(args.name), actor=ACTOR, now=_now())
+    _say(f"{key.state}: {key.algorithm} {key.fingerprint}")
+    if key.state == "pending":
+        _say(f"Compare it on the device, then: policyhub device trust {args.name} {key.fingerprint}")
+    return 0
+
+
+def _decide(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    key = _device(args.name).host_keys.filter(fingerprint=args.fingerprint).first()
+    if key is None:
+        raise BadInput(f"{args.name} never showed {args.fingerprint}. `policyhub device scan {args.name}` fetches its key")
+    act = inventory.trust_host_key if args.verb == "trust" else inventory.revoke_host_key
+    act(host_key=key, actor=ACTOR, now=_now())
+    _say(f"{key.state}: {key.fingerprint}")
+    return 0
+
+
+def _release(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+
+    inventory.release(_device(args.name), actor=ACTOR, now=_now())
+    _say(f"{args.name} is released")
+    return 0
+
+
+def _collect(args: argparse.Namespace) -> int:
+    from policyhub.actions import collect
+    from policyhub.models import Device
+
+    if args.name:
+        devices = [_device(name) for name in args.name]
+    else:
+        devices = [row for row in Device.objects.order_by("name") if collect.can_collect(row)]
+    failed = [error for device in devices if (error := _collect_one(device))]
+    if len(args.name) == 1 and failed:
+        raise failed[0]
+    for error in failed:
+        sys.stderr.write(f"{error}\n")
+    return 3 if failed else 0
+
+
+def _collect_one(device: Device) -> PolicyHubError | None:
+    from policyhub.actions import collect
+
+    try:
+        shot = collect.collect(device_id=device.pk, actor=ACTOR, now=_now())
+    except PolicyHubError as error:
+        return error
+    _say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
+    return None
+
+
+def _import_config(args: argparse.Namespace) -> int:
+    from policyhub.actions import configs
+
+    device, text = _device(args.name), _text(args.file)
+    if not text.strip():
+        raise BadInput(f"{args.file} is empty")
+    shot = configs.store(device=device, text=text, counters=_text(args.counters), source="upload", actor=ACTOR, now=_now())
+    _say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
+    return 0
+
+
+VERBS = {
+    "add": _add,
+    "import": _import,
+    "credential": _credential,
+    "list": _list,
+    "show": _show,
+    "scan": _scan,
+    "trust": _decide,
+    "revoke": _decide,
+    "release": _release,
+    "collect": _collect,
+    "import-config": _import_config,
+}
