@@ -104,7 +104,8 @@ pub(crate) struct Record {
 }
 
 fn recognise(reader: &mut Reader) -> Result<Format, SourceError> {
-    let head = reader.peek(28)?.to_vec();
+    // Not a byte more than the shorter header: a pipe holds only that until its first packet.
+    let head = reader.peek(pcap::Header::LEN)?.to_vec();
     let refuse = |what: String, cure| Err(SourceError::new(Code::NotACapture, &reader.name, Some(0), what, cure));
     const CURE: &str = "Give a pcap or pcapng file";
     let Some(magic) = head.first_chunk::<4>() else {
