@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="sensor_command", required=True, metavar="run|doctor")
     for name, text in (("run", "capture, judge and deliver until stopped"), ("doctor", "say what is missing, one line each")):
         command = commands.add_parser(name, help=text)
-        command.add_argument("--config", type=Path, required=True, help="TOML, see docs/operations.md")
+        command.add_argument("--config", type=Path, required=True, help="TOML, see docs/sensor.md")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -71,7 +71,7 @@ def read_config(path: Path) -> SensorConfig:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput.at(str(path), None, f"cannot be read ({error})", "Name a sensor configuration") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput.at(str(path), None, f"not TOML: {error}", "See docs/operations.md") from None
+        raise BadInput.at(str(path), None, f"not TOML: {error}", "See docs/sensor.md") from None
     return _Reader(str(path), path.resolve().parent).config(raw)
 
 
@@ -155,7 +155,7 @@ class _Reader:
     def _take(self, raw: Mapping[str, Any], key: str, kind: Callable[..., T], default: T | None = None) -> T:
         value = raw.get(key, default)
         if value is None:
-            raise self._bad(f"{key} is missing", "See docs/operations.md, section Sensor")
+            raise self._bad(f"{key} is missing", "See docs/sensor.md")
         if not isinstance(value, kind):  # type: ignore[arg-type]
             raise self._bad(f"{key} = {value!r}", f"It must be of type {getattr(kind, '__name__', 'other')}")
         return value  # type: ignore[no-any-return]
