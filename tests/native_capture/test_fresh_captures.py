@@ -110,7 +110,8 @@ def slow_tcp(frames: list[Stamped]) -> list[int]:
     """The counts of the contract over one file, written down a second time, slowly."""
     counts = [0] * 5
     highest: dict[tuple[Any, ...], int] = {}
-    seen: set[tuple[Any, ...]] = set()
+    isn: dict[tuple[Any, ...], int] = {}
+    fins: set[tuple[Any, ...]] = set()
     for _, frame in frames:
         packet = Ether(frame)
         if TCP not in packet:
@@ -120,9 +121,11 @@ def slow_tcp(frames: list[Stamped]) -> list[int]:
         key = network.src, network.dst, tcp.sport, tcp.dport
         flags, length = str(tcp.flags), len(bytes(tcp.payload))
         if "S" in flags:
-            counts[2] += (key, "S", tcp.seq) in seen
-            seen.add((key, "S", tcp.seq))
-            highest.setdefault(key, (tcp.seq + 1) % 2**32)
+            if isn.get(key) == tcp.seq:
+                counts[2] += 1
+            else:
+                isn[key], highest[key] = tcp.seq, (tcp.seq + 1) % 2**32
+                fins = {fin for fin in fins if fin[0] != key}
         if length:
             end = (tcp.seq + length) % 2**32
             is_new = key not in highest or 0 < (end - highest[key]) % 2**32 < 2**31
@@ -131,8 +134,8 @@ def slow_tcp(frames: list[Stamped]) -> list[int]:
             if is_new:
                 highest[key] = end
         if "F" in flags:
-            counts[3] += (key, "F", tcp.seq + length) in seen
-            seen.add((key, "F", tcp.seq + length))
+            counts[3] += (key, tcp.seq + length) in fins
+            fins.add((key, tcp.seq + length))
         counts[4] += tcp.window == 0 and not set("SFR") & set(flags)
     return counts
 

@@ -169,8 +169,9 @@ class Maker:
 
     def _echo(self, client: Host, server: Host) -> None:
         way = self._way("icmpv6" if client.six else "icmp", client, server, 0, 0, 0, None)
+        run = self.chance.randrange(1 << 16)
         for number in range(self.chance.randrange(1, 6)):
-            echo = ICMPv6EchoRequest(id=7, seq=number) if client.six else ICMP(type=8, id=7, seq=number)
+            echo = ICMPv6EchoRequest(id=run, seq=number) if client.six else ICMP(type=8, id=run, seq=number)
             self._send(way, echo)
 
     def _icmp_error(self, src: Host, dst: Host) -> None:
