@@ -42,7 +42,7 @@ def as_html(report: Report) -> str:
 def _device(device: Device) -> str:
     config = device.config
     facts = f"{config.platform} · {escape(device.file)} · {config.rule_count} rules · {len(config.qos_policies)} QoS policies"
-    facts += f" · {config.lines} lines · {len(config.unparsed)} not understood · {len(device.samples)} readings of counters"
+    facts += f" · {config.lines} lines · {len(config.unparsed)} not understood · {len(device.samples)} reading(s) of counters"
     rows = "".join(_row(finding) for finding in device.findings)
     table = (
         f"<table><tr><th>severity</th><th>check</th><th>rule</th><th>line</th><th>what</th></tr>{rows}</table>" if rows else ""

@@ -9,7 +9,7 @@ def analyse(
     default_action: str | None = None,
     below: bool = True,
     witnesses: bool = False,
-    budget: int = 400_000,
+    budget: int = 10_000_000,
 ) -> list[tuple[str, list[int], bool, list[tuple[int, int]] | None]]:
     """State, causes, whether the default is one of them, and a witness, for every rule.
 

@@ -21,7 +21,7 @@ type Reply = (&'static str, Vec<u32>, bool, Option<Vec<(u8, u128)>>);
 
 /// State, causes, whether the default is one of them, and a witness for every rule; see `rulespace.pyi`.
 #[pyfunction]
-#[pyo3(signature = (axes, rules, *, default_action=None, below=true, witnesses=false, budget=400_000))]
+#[pyo3(signature = (axes, rules, *, default_action=None, below=true, witnesses=false, budget=10_000_000))]
 fn analyse(
     py: Python<'_>,
     axes: Vec<Vec<SetArg>>,

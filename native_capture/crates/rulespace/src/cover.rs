@@ -17,14 +17,14 @@ pub(crate) enum Outcome {
     Undecided,
 }
 
-/// Comparisons of two boxes that may still be made.
+/// Steps that may still be made; a step compares two spans.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget(pub u64);
 
 impl Budget {
-    fn take(&mut self, amount: usize) -> bool {
-        let enough = self.0 >= amount as u64;
-        self.0 = self.0.saturating_sub(amount as u64);
+    fn take(&mut self, steps: usize) -> bool {
+        let enough = self.0 >= steps as u64;
+        self.0 = self.0.saturating_sub(steps as u64);
         enough
     }
 }
@@ -47,10 +47,10 @@ pub(crate) fn decide(
     let mut stack = vec![Piece { sets: target, by: by.to_vec() }];
     let mut certain = false;
     while let Some(piece) = stack.pop() {
-        if !budget.take(piece.by.len() + 1) {
+        let view = View::of(space, &piece);
+        if !budget.take(view.steps) {
             return if certain { Outcome::Free(None) } else { Outcome::Undecided };
         }
-        let view = View::of(space, &piece);
         if let Some(one) = view.container {
             push_new(used, one);
             continue;
@@ -80,16 +80,16 @@ struct View {
     container: Option<u32>,
     largest: Option<u32>,
     too_small: bool,
+    steps: usize,
 }
 
 impl View {
     fn of(space: &Space, piece: &Piece) -> Self {
         let sizes: Vec<u64> = piece.sets.iter().map(|set| spans::size(set)).collect();
-        let mut view =
-            Self { meeting: Vec::with_capacity(piece.by.len()), container: None, largest: None, too_small: false };
+        let mut view = Self { meeting: Vec::new(), container: None, largest: None, too_small: false, steps: 1 };
         let (mut best, mut total) = (0.0, 0.0);
         for &other in &piece.by {
-            let share = overlap(space, &piece.sets, &sizes, other);
+            let share = overlap(space, &piece.sets, &sizes, other, &mut view.steps);
             if share <= 0.0 {
                 continue;
             }
@@ -110,10 +110,12 @@ impl View {
 }
 
 /// Share of the piece that a box takes: exactly 0.0 when they do not meet, exactly 1.0 when the box holds it all.
-fn overlap(space: &Space, sets: &[Cells], sizes: &[u64], other: u32) -> f64 {
+fn overlap(space: &Space, sets: &[Cells], sizes: &[u64], other: u32, steps: &mut usize) -> f64 {
     let (mut share, mut whole) = (1.0, true);
     for (axis, &set) in space.product(other).iter().enumerate() {
-        let common = spans::common(&sets[axis], &space.axes[axis].sets[set as usize]);
+        let theirs = &space.axes[axis].sets[set as usize];
+        *steps += sets[axis].len() + theirs.len();
+        let common = spans::common(&sets[axis], theirs);
         if common == 0 {
             return 0.0;
         }
@@ -164,12 +166,12 @@ pub(crate) fn minimal(space: &Space, targets: &[u32], mut rules: Vec<u32>, budge
     rules
 }
 
-pub(crate) fn meets(space: &Space, sets: &[Cells], other: u32) -> bool {
-    space
-        .product(other)
-        .iter()
-        .enumerate()
-        .all(|(axis, &set)| spans::meets(&sets[axis], &space.axes[axis].sets[set as usize]))
+fn meets(space: &Space, sets: &[Cells], other: u32, steps: &mut usize) -> bool {
+    space.product(other).iter().zip(&space.axes).zip(sets).all(|((&set, axis), mine)| {
+        let theirs = &axis.sets[set as usize];
+        *steps += mine.len() + theirs.len();
+        spans::meets(mine, theirs)
+    })
 }
 
 /// What the first box of an ordered list does to the part of a piece that it takes.
@@ -202,16 +204,15 @@ pub(crate) fn walk(
     let mut stack = vec![(target, 0)];
     let mut left_over = false;
     while let Some((sets, from)) = stack.pop() {
-        let Some(skipped) = order[from..].iter().position(|&(other, _)| meets(space, &sets, other)) else {
-            if !budget.take(order.len() - from + 1) {
-                return Walk::Undecided;
-            }
+        let mut steps = 1;
+        let first = order[from..].iter().position(|&(other, _)| meets(space, &sets, other, &mut steps));
+        if !budget.take(steps) {
+            return Walk::Undecided;
+        }
+        let Some(skipped) = first else {
             left_over = true;
             continue;
         };
-        if !budget.take(skipped + 1) {
-            return Walk::Undecided;
-        }
         let (other, step) = order[from + skipped];
         if step == Step::Stop {
             return Walk::Stopped;

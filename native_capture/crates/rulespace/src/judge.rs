@@ -12,15 +12,19 @@ pub struct Options {
     pub below: bool,
     /// Give a point that the rule decides, for every free rule.
     pub witnesses: bool,
-    /// Comparisons of two boxes per rule and question.
+    /// Steps (a step compares two spans) per rule and question. All rules together have fifty times this, and a little each.
     pub budget: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_action: None, below: true, witnesses: false, budget: 400_000 }
+        Self { default_action: None, below: true, witnesses: false, budget: 10_000_000 }
     }
 }
+
+/// What every rule may use even when the common pool is empty: enough for an ordinary rule.
+const FLOOR: u64 = 20_000;
+const POOL: u64 = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -61,11 +65,15 @@ impl Answer {
 /// `SpaceError` when a box names a set or axis that does not exist, or an interval is written backwards.
 pub fn analyse(axes: &[Vec<ValueSet>], rules: &[Rule], options: &Options) -> Result<Vec<Answer>, SpaceError> {
     let space = Space::new(axes, rules)?;
-    let mut judge =
-        Judge { finder: Finder::new(&space), space: &space, rules, options, answers: Vec::with_capacity(rules.len()) };
+    let (finder, answers) = (Finder::new(&space), Vec::with_capacity(rules.len()));
+    let pool = options.budget.saturating_mul(POOL);
+    let enabled = space.owner.iter().map(|&rule| rules[rule as usize].enabled).collect();
+    let covering = vec![false; space.owner.len()];
+    let mut judge = Judge { finder, space: &space, rules, options, answers, pool, covering, enabled };
     for rule in 0..rules.len() as u32 {
         let answer = judge.above(rule);
         judge.answers.push(answer);
+        judge.note(rule);
     }
     if options.below {
         for rule in (0..rules.len() as u32).rev() {
@@ -81,6 +89,11 @@ struct Judge<'a> {
     rules: &'a [Rule],
     options: &'a Options,
     answers: Vec<Answer>,
+    pool: u64,
+    /// Per box: its rule is exact, alive and decides packets.
+    covering: Vec<bool>,
+    /// Per box: its rule is enabled.
+    enabled: Vec<bool>,
 }
 
 impl Judge<'_> {
@@ -93,7 +106,12 @@ impl Judge<'_> {
     }
 
     fn budget(&self) -> Budget {
-        Budget(self.options.budget)
+        Budget(self.options.budget.min(self.pool.max(FLOOR)))
+    }
+
+    /// Takes what a question used from the common pool.
+    fn settle(&mut self, left: Budget) {
+        self.pool = self.pool.saturating_sub(self.budget().0 - left.0);
     }
 
     fn rules_of(&self, boxes: &[u32]) -> Vec<u32> {
@@ -106,13 +124,17 @@ impl Judge<'_> {
     /// Boxes of earlier rules that decide packets and meet this box. Dead rules are left out: live ones cover them too.
     fn earlier(&mut self, index: u32) -> Vec<u32> {
         let rule = self.space.owner[index as usize];
-        let (rules, answers) = (self.rules, &self.answers);
-        let decides = |other: u32| {
-            let r = &rules[other as usize];
-            let dead = matches!(answers[other as usize].state, State::Shadowed | State::Redundant);
-            r.enabled && r.exact && r.action != Action::Continue && !dead
-        };
-        self.finder.meeting(self.space, index, Side::Before(rule), decides)
+        self.finder.meeting(self.space, index, Side::Before(rule), &self.covering)
+    }
+
+    /// Keeps `covering` true to the newest answer.
+    fn note(&mut self, rule: u32) {
+        let r = &self.rules[rule as usize];
+        let dead = matches!(self.answers[rule as usize].state, State::Shadowed | State::Redundant);
+        let covers = r.enabled && r.exact && r.action != Action::Continue && !dead;
+        for index in self.space.boxes_of(rule) {
+            self.covering[index as usize] = covers;
+        }
     }
 
     fn above(&mut self, rule: u32) -> Answer {
@@ -121,36 +143,58 @@ impl Judge<'_> {
             return Answer::new(State::Skipped);
         }
         let earlier: Vec<Vec<u32>> = boxes.iter().map(|&index| self.earlier(index)).collect();
-        let (mut budget, mut used, mut undecided) = (self.budget(), Vec::new(), false);
-        for (&index, by) in boxes.iter().zip(&earlier) {
-            match decide(self.space, whole(self.space, index), by, &mut budget, &mut used, self.options.witnesses) {
+        let (mut budget, mut used) = (self.budget(), Vec::new());
+        let outcome = self.all_covered(&boxes, &earlier, &mut budget, &mut used, self.options.witnesses);
+        let answer = match outcome {
+            Outcome::Covered => self.why_dead(rule, &boxes, &earlier, used, &mut budget),
+            Outcome::Undecided => Answer::new(State::Undecided),
+            Outcome::Free(cells) => Answer { witness: cells.map(|c| self.point(&c)), ..Answer::new(State::Free) },
+        };
+        self.settle(budget);
+        answer
+    }
+
+    /// Free when any box is free, else undecided when any is.
+    fn all_covered(
+        &self,
+        boxes: &[u32],
+        by: &[Vec<u32>],
+        budget: &mut Budget,
+        used: &mut Vec<u32>,
+        witness: bool,
+    ) -> Outcome {
+        let mut outcome = Outcome::Covered;
+        for (&index, list) in boxes.iter().zip(by) {
+            match decide(self.space, whole(self.space, index), list, budget, used, witness) {
                 Outcome::Covered => {}
-                Outcome::Undecided => undecided = true,
-                Outcome::Free(cells) => {
-                    return Answer { witness: cells.map(|c| self.point(&c)), ..Answer::new(State::Free) }
-                }
+                Outcome::Undecided => outcome = Outcome::Undecided,
+                free => return free,
             }
         }
-        if undecided {
-            return Answer::new(State::Undecided);
-        }
-        self.why_dead(rule, &boxes, &earlier, used)
+        outcome
     }
 
     fn point(&self, cells: &[u32]) -> Vec<(u8, u128)> {
         self.space.axes.iter().zip(cells).map(|(axis, &cell)| axis.value(cell)).collect()
     }
 
-    fn why_dead(&self, rule: u32, boxes: &[u32], earlier: &[Vec<u32>], all: Vec<u32>) -> Answer {
+    fn why_dead(&self, rule: u32, boxes: &[u32], earlier: &[Vec<u32>], all: Vec<u32>, budget: &mut Budget) -> Answer {
         let mine = self.rule(rule).action;
-        let mut budget = self.budget();
         let (same, others) = self.split(earlier, mine);
-        let (state, used) = match self.covered_by(boxes, &same, &mut budget) {
-            Some(used) if self.some_decided_by(boxes, earlier, mine, &mut budget) => (State::Redundant, used),
-            Some(_) => (State::Shadowed, self.covered_by(boxes, &others, &mut budget).unwrap_or(all)),
-            None => (State::Shadowed, all),
+        let (mut by_same, mut by_others) = (Vec::new(), Vec::new());
+        let (state, used) = match self.all_covered(boxes, &same, budget, &mut by_same, false) {
+            Outcome::Undecided => return Answer::new(State::Undecided),
+            Outcome::Free(_) => (State::Shadowed, all),
+            Outcome::Covered => match self.some_decided_by(boxes, earlier, mine, budget) {
+                None => return Answer::new(State::Undecided),
+                Some(true) => (State::Redundant, by_same),
+                Some(false) => match self.all_covered(boxes, &others, budget, &mut by_others, false) {
+                    Outcome::Covered => (State::Shadowed, by_others),
+                    _ => return Answer::new(State::Undecided),
+                },
+            },
         };
-        let by = minimal(self.space, boxes, self.rules_of(&used), &mut budget);
+        let by = minimal(self.space, boxes, self.rules_of(&used), budget);
         Answer { by, ..Answer::new(state) }
     }
 
@@ -158,23 +202,19 @@ impl Judge<'_> {
         earlier.iter().map(|list| list.iter().partition(|&&other| self.action_of(other) == mine)).unzip()
     }
 
-    fn covered_by(&self, boxes: &[u32], by: &[Vec<u32>], budget: &mut Budget) -> Option<Vec<u32>> {
-        let mut used = Vec::new();
-        for (&index, list) in boxes.iter().zip(by) {
-            if decide(self.space, whole(self.space, index), list, budget, &mut used, false) != Outcome::Covered {
-                return None;
-            }
-        }
-        Some(used)
-    }
-
-    /// Whether, in order of evaluation, an earlier rule with this action decides some packet of the boxes.
-    fn some_decided_by(&self, boxes: &[u32], earlier: &[Vec<u32>], mine: Action, budget: &mut Budget) -> bool {
-        boxes.iter().zip(earlier).any(|(&index, list)| {
+    /// Whether, in order of evaluation, an earlier rule with this action decides some packet of the boxes; None: not decided.
+    fn some_decided_by(&self, boxes: &[u32], earlier: &[Vec<u32>], mine: Action, budget: &mut Budget) -> Option<bool> {
+        let mut certain = true;
+        for (&index, list) in boxes.iter().zip(earlier) {
             let step = |&other: &u32| (other, if self.action_of(other) == mine { Step::Stop } else { Step::Absorb });
             let order: Vec<(u32, Step)> = list.iter().map(step).collect();
-            walk(self.space, whole(self.space, index), &order, budget, &mut Vec::new()) == Walk::Stopped
-        })
+            match walk(self.space, whole(self.space, index), &order, budget, &mut Vec::new()) {
+                Walk::Stopped => return Some(true),
+                Walk::Undecided => certain = false,
+                Walk::Ended { .. } => {}
+            }
+        }
+        certain.then_some(false)
     }
 
     /// Marks a live rule whose packets would meet the same action further down.
@@ -185,36 +225,45 @@ impl Judge<'_> {
         if self.answers[rule as usize].state != State::Free || mine == Action::Continue {
             return;
         }
-        let (mut budget, mut used, mut by_default) = (self.budget(), Vec::new(), false);
+        let (mut budget, mut used) = (self.budget(), Vec::new());
+        let could_go = self.goes_unnoticed(rule, mine, &mut budget, &mut used);
+        self.settle(budget);
+        if let Some(by_default) = could_go {
+            used.retain(|&index| self.space.owner[index as usize] > rule);
+            let by = self.rules_of(&used);
+            let answer = &mut self.answers[rule as usize];
+            (answer.state, answer.by, answer.by_default) = (State::RedundantBelow, by, by_default);
+        }
+    }
+
+    /// Whether all packets that reach the rule meet its action below; if so, whether the default is needed for that.
+    fn goes_unnoticed(&mut self, rule: u32, mine: Action, budget: &mut Budget, used: &mut Vec<u32>) -> Option<bool> {
+        let mut by_default = false;
         for index in self.space.boxes_of(rule) {
             let (earlier, later) = (self.earlier(index), self.later(index, mine));
-            if !self.could_go(index, &earlier, &later, mine, &mut budget) {
-                return;
+            if !self.could_go(index, &earlier, &later, mine, budget) {
+                return None;
             }
-            let order: Vec<(u32, Step)> =
-                earlier.iter().map(|&other| (other, Step::Absorb)).chain(later.iter().copied()).collect();
-            match walk(self.space, whole(self.space, index), &order, &mut budget, &mut used) {
+            let absorbed = earlier.iter().map(|&other| (other, Step::Absorb));
+            let order: Vec<(u32, Step)> = absorbed.chain(later.iter().copied()).collect();
+            match walk(self.space, whole(self.space, index), &order, budget, used) {
                 Walk::Ended { left_over: false } => {}
                 Walk::Ended { left_over: true } if self.options.default_action == Some(mine) => by_default = true,
-                _ => return,
+                _ => return None,
             }
         }
-        used.retain(|&index| self.space.owner[index as usize] > rule);
-        let by = self.rules_of(&used);
-        let answer = &mut self.answers[rule as usize];
-        (answer.state, answer.by, answer.by_default) = (State::RedundantBelow, by, by_default);
+        Some(by_default)
     }
 
     /// Later boxes in order: the same action takes its part, anything else that may decide stops.
     fn later(&mut self, index: u32, mine: Action) -> Vec<(u32, Step)> {
         let rule = self.space.owner[index as usize];
-        let (rules, answers) = (self.rules, &self.answers);
-        let matters = |other: u32| {
-            let r = &rules[other as usize];
-            let free = matches!(answers[other as usize].state, State::Free);
-            r.enabled && (r.action != mine || (r.exact && free))
-        };
-        let found = self.finder.meeting(self.space, index, Side::After(rule), matters);
+        let mut found = self.finder.meeting(self.space, index, Side::After(rule), &self.enabled);
+        let (rules, answers, owner) = (self.rules, &self.answers, &self.space.owner);
+        found.retain(|&other| {
+            let number = owner[other as usize] as usize;
+            rules[number].action != mine || (rules[number].exact && answers[number].state == State::Free)
+        });
         found
             .into_iter()
             .map(|other| (other, if self.action_of(other) == mine { Step::Absorb } else { Step::Stop }))

@@ -1,5 +1,7 @@
 //! Rules as unions of boxes (products of sets), and an inverted index that finds the boxes which may meet a given one.
 
+use std::collections::HashMap;
+
 use crate::axis::{Axis, ValueSet};
 use crate::spans;
 use crate::{Rule, SpaceError};
@@ -69,35 +71,53 @@ pub(crate) enum Side {
     After(u32),
 }
 
+/// Boxes of one popular set (such as "any"), by their set on a second axis.
+type Split = HashMap<u32, Vec<u32>>;
+
+/// From this many boxes on, a set's boxes are looked up by a second axis rather than tried one by one.
+const POPULAR: usize = 128;
+
 /// Finds the boxes that meet a given one; keeps its scratch memory between calls.
 pub(crate) struct Finder {
     stamps: Vec<Vec<u32>>,
     turn: u32,
+    splits: HashMap<(usize, u32, usize), Split>,
 }
 
 impl Finder {
     pub fn new(space: &Space) -> Self {
-        Self { stamps: space.axes.iter().map(|axis| vec![0; axis.sets.len()]).collect(), turn: 0 }
+        let stamps = space.axes.iter().map(|axis| vec![0; axis.sets.len()]).collect();
+        Self { stamps, turn: 0, splits: HashMap::new() }
     }
 
-    /// Boxes on one side of `index`'s rule that meet it and whose rule passes `wanted`, in rule order.
-    pub fn meeting(&mut self, space: &Space, index: u32, side: Side, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// Boxes on one side of `index`'s rule that meet it and are `wanted` (one flag per box), in rule order.
+    pub fn meeting(&mut self, space: &Space, index: u32, side: Side, wanted: &[bool]) -> Vec<u32> {
         let product = space.product(index);
-        let Some(best) = (0..product.len()).min_by_key(|&axis| space.reach[axis][product[axis] as usize]) else {
+        let meeting = |axis: usize| space.axes[axis].meeting[product[axis] as usize].as_slice();
+        let mut selective: Vec<usize> = (0..product.len()).collect();
+        selective.sort_by_key(|&axis| space.reach[axis][product[axis] as usize]);
+        let Some(&best) = selective.first() else {
             return Vec::new();
         };
+        let second = selective.get(1).copied();
         let tests = self.prepare(space, product, best);
         let mut found = Vec::new();
-        for &set in &space.axes[best].meeting[product[best] as usize] {
-            for &other in slice_of(&space.holders[best][set as usize], &space.owner, side) {
-                let theirs = space.product(other);
-                if wanted(space.owner[other as usize])
-                    && tests.iter().all(|test| self.passes(space, test, product, theirs))
-                {
-                    found.push(other);
+        for &set in meeting(best) {
+            let boxes = &space.holders[best][set as usize];
+            match second {
+                Some(axis) if boxes.len() >= POPULAR && meeting(axis).len() * 8 < boxes.len() => {
+                    let split = self.splits.entry((best, set, axis)).or_insert_with(|| split_of(space, boxes, axis));
+                    for list in meeting(axis).iter().filter_map(|other| split.get(other)) {
+                        found.extend_from_slice(slice_of(list, &space.owner, side));
+                    }
                 }
+                _ => found.extend_from_slice(slice_of(boxes, &space.owner, side)),
             }
         }
+        found.retain(|&other| {
+            let theirs = space.product(other);
+            wanted[other as usize] && tests.iter().all(|test| self.passes(space, test, product, theirs))
+        });
         found.sort_unstable();
         found
     }
@@ -111,7 +131,7 @@ impl Finder {
                 continue;
             }
             let list = &space.axes[axis].meeting[set as usize];
-            if list.len() <= 4 * expected {
+            if list.len() <= expected {
                 list.iter().for_each(|&other| self.stamps[axis][other as usize] = self.turn);
                 tests.push(Test::Stamped(axis));
             } else {
@@ -135,6 +155,14 @@ impl Finder {
 enum Test {
     Stamped(usize),
     Compared(usize),
+}
+
+fn split_of(space: &Space, boxes: &[u32], axis: usize) -> Split {
+    let mut split = Split::new();
+    for &index in boxes {
+        split.entry(space.product(index)[axis]).or_default().push(index);
+    }
+    split
 }
 
 fn slice_of<'a>(boxes: &'a [u32], owner: &[u32], side: Side) -> &'a [u32] {
