@@ -9,9 +9,12 @@ the class are lost and repeated; once the switch remarks the offenders, they are
 from __future__ import annotations
 
 import argparse
+import errno
 import heapq
 import ipaddress
+import os
 import random
+import select
 import struct
 import sys
 import time
@@ -94,12 +97,32 @@ def write(stream: BinaryIO, at_ns: int, frame: bytes) -> None:
     stream.write(struct.pack("<IIII", at_ns // 10**9, at_ns % 10**9, len(frame), len(frame)) + frame)
 
 
-def opened(path: Path) -> BinaryIO:
-    """A stream with its header on the way: a reader that opens one pipe after the other waits for it."""
-    stream = path.open("wb")
+def opened(path: Path, beside: BinaryIO | None = None) -> BinaryIO:
+    """A pipe once somebody reads it, with its header on the way: a reader opens one pipe after the other.
+
+    Raises BrokenPipeError when the reader of the pipe `beside` has gone meanwhile.
+    """
+    while True:
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+        if beside is not None and _reader_gone(beside):
+            raise BrokenPipeError(f"{beside.name}: the reader has gone")
+        time.sleep(0.1)
+    os.set_blocking(descriptor, True)
+    stream = os.fdopen(descriptor, "wb")
     stream.write(PCAP_HEADER)
     stream.flush()
     return stream
+
+
+def _reader_gone(stream: BinaryIO) -> bool:
+    watch = select.poll()
+    watch.register(stream.fileno(), 0)
+    return any(event & select.POLLERR for _, event in watch.poll(0))
 
 
 def drive(
@@ -168,7 +191,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     args = parser.parse_args(argv)
-    with opened(args.enter) as enter, opened(args.leave) as leave:
+    with opened(args.enter) as enter, opened(args.leave, beside=enter) as leave:
         drive(enter, leave, follow(args.running, INTERFACE), random.Random(args.seed), args.seconds)
     return 0
 
