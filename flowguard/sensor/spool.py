@@ -63,6 +63,8 @@ class Spool:
             self._waiting = deque(path for p in old for path in _batches(p))
             self._used = sum(path.stat().st_size for path in self._waiting)
             start = int(old[-1].name[:8]) + 1 if old else 1
+            for stream_folder in old:  # room to begin on a full disk: what waits must still be sent
+                (stream_folder / "reserve").unlink(missing_ok=True)
             self._own = folder / f"{start:08d}-{stream}"
             self._own.mkdir(mode=0o700)
             _try_write(self._own / "reserve", bytes(RESERVE_BYTES))

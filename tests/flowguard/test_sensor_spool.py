@@ -1,5 +1,6 @@
 """The spool: durable before it is sent, in order, explicit about what it left out."""
 
+import contextlib
 import errno
 import gzip
 import json
@@ -209,3 +210,27 @@ def test_kill_at_a_random_moment_loses_no_batch_that_was_reported_kept(tmp_path)
         reader.close()
         assert [body["sequence"] for body in kept] == list(range(1, len(kept) + 1))
         assert reported <= len(kept) <= reported + 1
+
+
+@pytest.mark.root
+def test_a_disk_that_is_really_full_loses_nothing_without_a_record(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=True)
+    try:
+        spool = opened(disk / "spool")
+        filler = disk / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        assert not spool.append(told(1, verdicts=5))
+        spool.close()
+        again = opened(disk / "spool")
+        assert not again.append(told(2, verdicts=7))
+        filler.unlink()
+        assert again.append(told(3))
+        gaps = drained(again)[0]["gaps"]
+        assert [(gap["verdicts"], gap["reason"]) for gap in gaps] == [(5, "spool-full"), (7, "spool-full")]
+        again.close()
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,7 @@ from typing import Any
 class FakeService:
     """answer(method, path, body) -> (status, body, headers); by default batches are 201 and there is no bundle (404)."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, context: ssl.SSLContext | None = None) -> None:
         self.batches: list[dict[str, Any]] = []
         self.seen: list[tuple[str, str, dict[str, str]]] = []
         self.bundle: tuple[bytes, str] | None = None
@@ -21,6 +22,8 @@ class FakeService:
         self.cut_answers = 0
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._server.daemon_threads = True
+        if context:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
