@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from flowguard.actions import enforcement_steps
 from flowguard.actions.timeline import move
-from flowguard.domain.guardrails import ACTIONABLE, Decision, as_rows, evaluate
+from flowguard.domain.guardrails import ACTIONABLE, Decision, Situation, as_rows, evaluate, is_too_young
 from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.situation import OPEN, guard_for, identity_of, member_of, situation
 from policyhub import dispatch
@@ -39,7 +39,8 @@ SAID = {
 def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
     """Evaluate the guard rails for a verdict; act, propose, observe or refuse.
 
-    One open enforcement per guard and member, however many verdicts, revisions or duplicate deliveries name it.
+    One open enforcement per guard and member, however many verdicts, revisions or duplicate deliveries name it. A verdict that
+    has not lasted long enough is not decided on yet: its next revision comes within a second of packet time.
     Returns it, or None when the verdict calls for nothing.
     """
     verdict = Verdict.objects.select_related("sensor__group").get(pk=verdict_id)
@@ -51,7 +52,12 @@ def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
             row = _claim(verdict, guard, now)
             if row is None:
                 return None
-            _decide(row, verdict, guard, now)
+            group = guard.device.group if guard else verdict.sensor.group
+            killed = kill_switch.engaged(group.name if group else "")
+            seen = situation(verdict, guard, killed=killed, now=now, leave_out=row.pk)
+            if row.pk is None and is_too_young(seen):
+                return None
+            _decide(row, seen, verdict, guard, now)
             return row
     except IntegrityError:  # another worker created the row of this generation first; it decides
         return Enforcement.objects.filter(idempotency_key=_key(verdict, guard)).first()
@@ -114,10 +120,7 @@ def _key(verdict: Verdict, guard: Guard | None) -> str:
     return changes.key("enforcement", verdict.realm, guard.pk if guard else 0, member, ended.count())
 
 
-def _decide(row: Enforcement, verdict: Verdict, guard: Guard | None, now: datetime) -> None:
-    group = guard.device.group if guard else verdict.sensor.group
-    killed = kill_switch.engaged(group.name if group else "")
-    seen = situation(verdict, guard, killed=killed, now=now, leave_out=row.pk)
+def _decide(row: Enforcement, seen: Situation, verdict: Verdict, guard: Guard | None, now: datetime) -> None:
     decision, railings = evaluate(seen)
     before = (row.state, row.guardrails)
     row.mode, row.profile, row.guardrails = seen.mode, seen.profile, as_rows(railings)

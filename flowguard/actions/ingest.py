@@ -11,7 +11,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 
-from flowguard.actions import observation_rows, reconcile, streams, verdict_rows
+from flowguard.actions import observation_rows, own_remarks, reconcile, streams, verdict_rows
 from flowguard.actions.receive import deduplicates
 from flowguard.actions.writers import one_ingest_at_a_time
 from flowguard.models import Sensor, VerdictBatch
@@ -88,6 +88,7 @@ def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     _note_health(batch, body["health"])
     touched = verdict_rows.keep(batch, body["verdicts"], again_at=now + CONSIDER_AGAIN_AFTER)
     reconcile.settle(touched, seen_by=sensor, observations=body["observations"], now=now)
+    own_remarks.tell_apart(touched)
     return verdict_rows.due(touched)
 
 

@@ -106,6 +106,11 @@ def evaluate(situation: Situation) -> tuple[Decision, tuple[Railing, ...]]:
     return decision, railings
 
 
+def is_too_young(situation: Situation) -> bool:
+    """The verdict has not lasted as long as the profile asks; there is nothing to decide yet."""
+    return situation.persisted_ms < LIMITS[situation.profile].persistence_ms
+
+
 def _rail(name: str, ok: bool, reason: Message, otherwise: Decision = Decision.REFUSE) -> Railing:
     return Railing(name, Decision.ACT if ok else otherwise, reason)
 

@@ -17,6 +17,7 @@ class Verdict(models.Model):
         STANDS = "stands", _("stands")
         NETWORK = "network", _("the network rewrote it")
         DUPLICATE = "duplicate", _("seen by another sensor first")
+        OWN = "own", _("our own guard rewrote it")
 
     uid = models.CharField(max_length=32)
     sensor = models.ForeignKey(Sensor, models.CASCADE, related_name="verdicts")
