@@ -96,15 +96,17 @@ def run(module: ModuleType, name: str, arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    needs_django = getattr(module, "NEEDS_DJANGO", False)
-    if needs_django:
-        parser.add_argument("--data", metavar="DIR", help="data folder (default: POLICYHUB_DATA, else ./data)")
     module.add_arguments(parser)
-    args = parser.parse_args(list(arguments))
-    if needs_django:
-        from policyhub.conf.setup import django_setup
+    if not getattr(module, "NEEDS_DJANGO", False):
+        return int(module.run(parser.parse_args(list(arguments))) or 0)
+    anywhere = Parser(prog=parser.prog, add_help=False, allow_abbrev=False)  # before or after the verb
+    for each in (parser, anywhere):
+        each.add_argument("--data", metavar="DIR", help="data folder (default: POLICYHUB_DATA, else ./data)")
+    chosen, others = anywhere.parse_known_args(list(arguments))
+    args = parser.parse_args(others)
+    from policyhub.conf.setup import django_setup
 
-        django_setup(args.data)
+    django_setup(chosen.data)
     return int(module.run(args) or 0)
 
 

@@ -92,13 +92,13 @@ def _alive(pid: str) -> bool:
 
 def listen(host: str, port: int) -> socket.socket:
     """The listening socket; it stays ours over restarts of the web process, so no client is refused meanwhile."""
+    if not 0 <= port <= 65_535:  # the resolver would silently take it modulo 65536
+        raise ConfigurationError(f"--port {port}: not a port. Use 1 to 65535, or 0 for any free one.")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(address[:2], family=family, backlog=512)
     except socket.gaierror as error:
         raise ConfigurationError(f"--host {host}: {error.strerror}. Give an address of this machine.") from error
-    except OverflowError as error:
-        raise ConfigurationError(f"--port {port}: not a port. Use 1 to 65535.") from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(f"port {port} of {host} is in use. Choose another with --port, or 0 for any free one.") from error

@@ -170,6 +170,7 @@ def child_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         "POLICYHUB_TEST_BROKER_URL": settings.CELERY_BROKER_URL,
         "POLICYHUB_TEST_DB": "postgres" if connection.vendor == "postgresql" else "sqlite",
         "PYTHONUNBUFFERED": "1",
+        "POLICYHUB_LOG_LEVEL": "INFO",
         **(extra or {}),
     }
 

@@ -37,4 +37,4 @@ else:
 
 CELERY_BROKER_URL = os.environ.get("POLICYHUB_TEST_BROKER_URL") or f"redis+socket://{POLICYHUB_TEST_RUN}/redis.sock"
 globals().update(celery_settings(CELERY_BROKER_URL))
-LOGGING = logging_settings("WARNING")
+LOGGING = logging_settings(environment.text("POLICYHUB_LOG_LEVEL", "WARNING"))
