@@ -2,6 +2,8 @@
 //! and judge, to a report (files) or to batches (live).
 
 mod core;
+#[cfg(test)]
+mod core_tests;
 mod feed;
 mod lane;
 mod live;

@@ -1,0 +1,131 @@
+//! The decoder is total: any bytes under any link type give a packet.
+
+use nc_decode::{decode, proto, Layer, Packet, Reason, NO_VLAN};
+use proptest::prelude::*;
+
+const LINKS: [u32; 12] = [0, 1, 12, 14, 101, 108, 113, 147, 228, 229, 276, u32::MAX];
+
+/// Frames that begin like real ones, so that every layer is reached.
+fn frame() -> impl Strategy<Value = Vec<u8>> {
+    let ethernet = prop_oneof![
+        Just(vec![0x08, 0x00]),
+        Just(vec![0x86, 0xdd]),
+        Just(vec![0x81, 0x00, 0, 5, 0x08, 0x00]),
+        Just(vec![0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 6, 0x86, 0xdd]),
+        proptest::collection::vec(any::<u8>(), 0..8),
+    ];
+    let first = prop_oneof![0x40_u8..0x50, 0x60_u8..0x70, any::<u8>()];
+    (ethernet, first, proptest::collection::vec(any::<u8>(), 0..200))
+        .prop_map(|(kind, first, rest)| [vec![0; 12], kind, vec![first], rest].concat())
+}
+
+fn check(packet: &Packet, given: &[u8]) {
+    assert!(matches!(packet.version, 0 | 4 | 6));
+    assert!(packet.dscp < 64 && packet.ecn < 4);
+    assert!(packet.vlan == NO_VLAN || packet.vlan < 4_096);
+    if let Some(error) = packet.error {
+        assert!(error.at as usize <= given.len() + 2_100, "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn any_bytes_give_a_packet(link in prop::sample::select(&LINKS[..]), bytes in proptest::collection::vec(any::<u8>(), 0..300), more in 0_u32..70_000) {
+        check(&decode(link, 0, bytes.len() as u32 + more, &bytes), &bytes);
+    }
+
+    #[test]
+    fn frames_like_real_ones_give_a_packet_wherever_they_are_cut(bytes in frame(), cut in 0_usize..230) {
+        let kept = &bytes[..cut.min(bytes.len())];
+        let packet = decode(1, 0, bytes.len() as u32, kept);
+        check(&packet, kept);
+        // What a shorter capture shows of addresses and mark is what the longer one shows.
+        let whole = decode(1, 0, bytes.len() as u32, &bytes);
+        if packet.is_ip() {
+            prop_assert_eq!((packet.src, packet.dst, packet.dscp, packet.version), (whole.src, whole.dst, whole.dscp, whole.version));
+        }
+    }
+}
+
+/// Ethernet, IPv4 with four bytes of options, and what follows.
+fn v4(proto: u8, fragment: u16, total: u16, rest: &[u8]) -> Vec<u8> {
+    let head = [0x46, 46 << 2 | 1, (total >> 8) as u8, total as u8, 0x12, 0x34];
+    let tail = [64, proto, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 1, 1, 1, 0];
+    [&[0; 12][..], &[0x08, 0x00], &head, &fragment.to_be_bytes(), &tail, rest].concat()
+}
+
+#[test]
+fn ipv4_with_options_reads_to_the_udp_ports() {
+    let bytes = v4(proto::UDP, 0, 24 + 8 + 2, &[0, 7, 0, 9, 0, 10, 0xab, 0xcd, 1, 2]);
+    let packet = decode(1, 5, bytes.len() as u32, &bytes);
+    assert_eq!((packet.sport, packet.dport, packet.payload_len, packet.checksum), (7, 9, 2, 0xabcd));
+    assert_eq!((packet.dscp, packet.ecn, packet.ip_id, packet.l3_len, packet.ts_ns), (46, 1, 0x1234, 34, 5));
+    assert_eq!((packet.src, packet.dst, packet.error), (0x0a00_0001, 0x0a00_0002, None));
+}
+
+#[test]
+fn later_fragments_have_no_ports() {
+    let bytes = v4(proto::UDP, 0x2001, 24 + 8, &[0, 7, 0, 9, 0, 8, 0, 0]);
+    let packet = decode(1, 0, bytes.len() as u32, &bytes);
+    assert_eq!((packet.has_transport, packet.sport, packet.frag_offset, packet.more_fragments), (false, 0, 1, true));
+}
+
+#[test]
+fn ethernet_padding_is_no_payload() {
+    let mut bytes = v4(proto::UDP, 0, 24 + 8, &[0, 7, 0, 9, 0, 8, 0, 0]);
+    bytes.extend_from_slice(&[0; 10]);
+    assert_eq!(decode(1, 0, bytes.len() as u32, &bytes).payload_len, 0);
+}
+
+#[test]
+fn a_tcp_header_cut_by_the_snap_length_keeps_its_ports_and_says_short() {
+    let bytes = v4(proto::TCP, 0, 24 + 20, &[0, 7, 0, 9, 1, 1]);
+    let packet = decode(1, 0, 58, &bytes);
+    assert_eq!((packet.sport, packet.dport, packet.is_tcp()), (7, 9, false));
+    assert_eq!(packet.error.map(|e| (e.layer, e.reason, e.at)), Some((Layer::Tcp, Reason::Short, 14 + 24)));
+}
+
+#[test]
+fn impossible_lengths_are_named_and_the_mark_is_kept() {
+    let bytes = v4(proto::UDP, 0, 20, &[0; 8]);
+    let packet = decode(1, 0, bytes.len() as u32, &bytes);
+    assert_eq!(packet.error.map(|e| (e.layer, e.reason, e.at)), Some((Layer::Ipv4, Reason::TotalLength, 14)));
+    assert_eq!((packet.version, packet.dscp), (4, 46));
+}
+
+#[test]
+fn length_zero_of_offloaded_frames_is_taken_from_the_frame() {
+    let bytes = v4(proto::TCP, 0, 0, &[0, 7, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    let packet = decode(1, 0, 80_000, &bytes);
+    assert_eq!((packet.l3_len, packet.payload_len), (79_986, 79_986 - 24 - 20));
+}
+
+#[test]
+fn ipv6_extension_headers_are_walked() {
+    let hop_by_hop = [44, 0, 0, 0, 0, 0, 0, 0];
+    let first_fragment = [proto::UDP, 0, 0, 1, 0xde, 0xad, 0xbe, 0xef];
+    let udp = [0, 7, 0, 9, 0, 8, 0, 0];
+    let head = [0x6b, 0x80, 0, 0, 0, 24, 0, 64];
+    let addresses = [[0; 15].as_slice(), &[1], &[0; 15], &[2]].concat();
+    let bytes = [&head[..], &addresses, &hop_by_hop, &first_fragment, &udp].concat();
+    let packet = decode(101, 0, bytes.len() as u32, &bytes);
+    assert_eq!((packet.dscp, packet.src, packet.dst, packet.ip_id), (46, 1, 2, 0xdead_beef));
+    assert_eq!((packet.proto, packet.sport, packet.dport, packet.more_fragments), (proto::UDP, 7, 9, true));
+}
+
+#[test]
+fn priority_tags_name_no_vlan_and_stacks_keep_the_outer_two() {
+    let ip = [&v4(proto::UDP, 0, 32, &[0, 7, 0, 9, 0, 8, 0, 0])[14..]].concat();
+    let tags = |list: &[(u16, u16)]| {
+        let tags: Vec<u8> =
+            list.iter().flat_map(|(kind, tci)| [kind.to_be_bytes(), tci.to_be_bytes()].concat()).collect();
+        let bytes = [&[0; 12][..], &tags, &[0x08, 0x00], &ip].concat();
+        let packet = decode(1, 0, bytes.len() as u32, &bytes);
+        (packet.vlan, packet.inner_vlan, packet.dport)
+    };
+    assert_eq!(tags(&[(0x8100, 0xa000)]), (NO_VLAN, NO_VLAN, 9));
+    assert_eq!(tags(&[(0x88a8, 0x6005), (0x8100, 7)]), (5, 7, 9));
+    assert_eq!(tags(&[(0x9100, 1), (0x8100, 2), (0x8100, 3)]), (1, 2, 9));
+}

@@ -1,0 +1,129 @@
+//! Conservation: every packet is in exactly one place, whatever comes.
+
+use std::sync::Arc;
+
+use nc_decode::{proto, Packet};
+use nc_detect::{Bundle, BundleError};
+use proptest::prelude::*;
+
+use crate::core::{Core, Size};
+
+const SIZE: Size = Size { flows: 1_000, idle_ns: Some(5_000_000_000), in_flight: 64, observe: true, path: true };
+
+fn bundle() -> Result<Arc<Bundle>, BundleError> {
+    Bundle::parse(
+        br#"{"schema": "flowguard.bundle/1", "version": "v", "priority_dscp": [46], "service_rank": {},
+            "identities": [{"prefix": "0.0.0.0/30", "name": "few", "class": "non-core", "allowed_dscp": [0]}],
+            "points": {}, "profile": {"name": "lab", "persistence_ms": 1000, "min_signals": 1}}"#,
+    )
+    .map(Arc::new)
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("p{n}")).collect()
+}
+
+fn packet() -> impl Strategy<Value = (u16, u64, Packet)> {
+    let marks = prop::sample::select(vec![0_u8, 8, 46]);
+    let kinds = prop::sample::select(vec![proto::TCP, proto::UDP, proto::ICMP, 0]);
+    ((0_u16..3, 0_u64..2_000_000_000, marks, kinds), (0_u128..6, 0_u128..6, 0_u16..3, 0_u32..4, any::<u8>(), 0_u32..3))
+        .prop_map(|((point, step, dscp, proto), (src, dst, sport, ip_id, tcp_flags, seq))| {
+            let version = if proto == 0 { 0 } else { 4 };
+            let packet = Packet {
+                src,
+                dst,
+                sport,
+                dport: 9,
+                dscp,
+                proto,
+                version,
+                ip_id,
+                tcp_flags,
+                seq,
+                frame_len: 60,
+                ..Packet::default()
+            };
+            (point, step, Packet { has_transport: true, payload_len: seq, icmp_type: tcp_flags % 12, ..packet })
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_packet_is_counted_once_and_judged_at_most_once(points in 1_u16..4, packets in proptest::collection::vec(packet(), 0..400)) {
+        let mut core = Core::new(&names(usize::from(points)), SIZE);
+        core.set_bundle(bundle().map_err(|e| TestCaseError::fail(e.to_string()))?);
+        let (mut now, mut ip, mut rows) = (0, 0, 0);
+        for (point, step, packet) in &packets {
+            now += step;
+            ip += u64::from(packet.is_ip());
+            core.packet(point % points, &Packet { ts_ns: now, ..*packet });
+            rows += core.observations.drain(..).flat_map(|row| row.sources).map(|source| source.packets).sum::<u64>();
+        }
+        core.finish();
+        let all: u64 = core.points.iter().map(|point| point.packets).sum();
+        prop_assert_eq!(all, packets.len() as u64);
+        let marked: u64 = core.points.iter().flat_map(|point| point.clock.totals()).map(|mark| mark.packets).sum();
+        prop_assert_eq!(marked, ip);
+        prop_assert!(rows <= ip);
+        for verdict in &core.verdicts {
+            prop_assert!(verdict.packets <= ip && verdict.first_ns <= verdict.last_ns);
+        }
+        if now < 5_000_000_000 {
+            let first: u64 = core.flows.iter().map(|(_, flow)| flow.packets).sum();
+            let again = core.path.as_ref().map_or(0, |path| {
+                (0..usize::from(points)).flat_map(|a| (0..usize::from(points)).map(move |b| path.hop(a, b).delays.count())).sum()
+            });
+            prop_assert_eq!(first + again, ip);
+        }
+    }
+}
+
+fn echo(icmp_type: u8) -> Packet {
+    let packet =
+        Packet { version: 4, proto: proto::ICMP, dscp: 46, src: 1, dst: 2, frame_len: 60, ..Packet::default() };
+    Packet { has_transport: true, icmp_type, ..packet }
+}
+
+#[test]
+fn icmp_errors_are_not_judged_echo_is() -> Result<(), BundleError> {
+    for (icmp_type, verdicts) in [(3, 0), (11, 0), (5, 0), (8, 1), (0, 1)] {
+        let mut core = Core::new(&names(1), SIZE);
+        core.set_bundle(bundle()?);
+        core.packet(0, &echo(icmp_type));
+        assert_eq!(core.verdicts.len(), verdicts, "type {icmp_type}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_mark_that_only_a_later_point_saw_is_judged_as_seen() -> Result<(), BundleError> {
+    let mut core = Core::new(&names(2), SIZE);
+    core.set_bundle(bundle()?);
+    core.packet(1, &Packet { dscp: 0, ..echo(8) });
+    assert!(core.verdicts.is_empty());
+    core.packet(1, &Packet { ip_id: 5, ..echo(8) });
+    assert_eq!(
+        core.verdicts.iter().map(|v| (v.name.as_str(), v.point.as_str())).collect::<Vec<_>>(),
+        [("class-not-allowed", "p1")]
+    );
+    Ok(())
+}
+
+#[test]
+fn rows_are_handed_out_when_the_second_is_over_and_say_when_packets_were_dropped() -> Result<(), BundleError> {
+    let mut core = Core::new(&names(2), SIZE);
+    core.set_bundle(bundle()?);
+    core.packet(0, &Packet { ts_ns: 1_900_000_000, ..echo(8) });
+    core.dropped(1, 1_950_000_000);
+    assert!(core.observations.is_empty());
+    core.packet(1, &Packet { ts_ns: 3_000_000_000, ip_id: 9, ..echo(8) });
+    let rows: Vec<_> = core
+        .observations
+        .iter()
+        .map(|row| (row.point.as_str(), row.start_ns, row.complete, row.sources.len()))
+        .collect();
+    assert_eq!(rows, [("p0", 1_000_000_000, true, 1), ("p1", 1_000_000_000, false, 0)]);
+    Ok(())
+}
