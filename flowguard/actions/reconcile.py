@@ -94,6 +94,7 @@ def _blame(row: Verdict, now: datetime) -> str:
     packets = _packets_in_window(row, point)
     seen = [_marks(other, row) for other in earlier]
     if any(rewritten_on_the_way(marks, dscp=row.dscp, packets=packets, allowed=allowed) for marks in seen):
+        row.next_step_at = now  # the scheduler hands it to considering, which takes back what was done on its account
         return Standing.NETWORK
     if row.next_step_at and not any(marks.complete for marks in seen) and row.received_at > now - HOLD:
         row.next_step_at = now + HOLD

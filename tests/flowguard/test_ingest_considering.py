@@ -5,7 +5,9 @@ import pytest
 from flowguard.actions import considering, enforcement
 from flowguard.models import Verdict
 from flowguard.queries.due import due_verdicts
+from tests.support import enforcing
 from tests.support.batches import batch, verdict
+from tests.support.enforcing import make_scene
 from tests.support.ingesting import NOW, later, queued, take  # noqa: F401
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued")]
@@ -68,3 +70,27 @@ def test_what_does_not_stand_is_never_planned(considered, standing):
 def test_a_verdict_that_is_gone_is_no_error(considered):
     considering.consider(verdict_id=4711, now=NOW)
     assert considered == []
+
+
+class TestBlamedTooEarly:
+    def planned(self):
+        scene = make_scene()
+        return scene, enforcement.consider(verdict_id=scene.verdict.pk, now=enforcing.NOW)
+
+    def rewritten(self, verdict):
+        Verdict.objects.filter(pk=verdict.pk).update(standing="network", next_step_at=NOW)
+        considering.consider(verdict_id=verdict.pk, now=NOW)
+
+    def test_what_was_done_on_account_of_a_rewritten_mark_is_taken_back(self):
+        scene, row = self.planned()
+        assert row.state == "applying"
+        self.rewritten(scene.verdict)
+        row.refresh_from_db()
+        assert row.state == "reverted"
+
+    def test_but_not_while_another_verdict_of_the_source_stands(self):
+        scene, row = self.planned()
+        scene.another(dscp=40)
+        self.rewritten(scene.verdict)
+        row.refresh_from_db()
+        assert row.state == "applying"

@@ -84,8 +84,9 @@ class TestTheNetworkDidIt:
         row = Verdict.objects.get()
         assert (row.standing, row.next_step_at) == ("stands", NOW + timedelta(seconds=5))
         assert "flowguard.consider_verdict" not in [name for name, _ in queued]
-        take(batch(2, sensor="far", observations=[seen(8), seen(8, 0, 1)]))
+        take(batch(2, sensor="far", observations=[seen(8), seen(8, 0, 1)]), later(seconds=2))
         assert standings() == {"near": "network"}
+        assert Verdict.objects.get().next_step_at == later(seconds=2)
 
     @pytest.mark.parametrize(
         ("rows", "why"),
