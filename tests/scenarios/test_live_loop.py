@@ -11,7 +11,7 @@ import pytest
 def test_an_offender_is_found_remarked_proved_by_packets_and_taken_back(tmp_path):
     argv = [sys.executable, "-m", "flowguard.lab.net.loop", "--json", "--keep", str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=420, check=False)
-    assert done.stdout, f"{done.stderr[-3000:]}\n{(tmp_path / 'up.log').read_text()[-2000:] if (tmp_path / 'up.log').exists() else ''}"
+    assert done.stdout, done.stderr[-5000:]
     report = json.loads(done.stdout)
     print(f"first offending packet to verified change: {report['seconds_to_verified']} s ({report['notes']})")
     assert report["broken"] == [], report
