@@ -60,6 +60,7 @@ GUARDRAILS: dict[str, Text] = {
     "verdict-kind": _("Verdict of a kind that may be acted on"),
     "evidence": _("Evidence is strong enough"),
     "persistence": _("Lasted long enough"),
+    "fresh-evidence": _("Evidence is fresh"),
     "capture-loss": _("Capture without losses"),
     "never-core": _("Not core business"),
     "never-touch": _("Not on the never-touch list"),

@@ -11,9 +11,20 @@ from django.db.models.signals import post_migrate
 VIEWER, OPERATOR, APPROVER = "Viewers", "Operators", "Approvers"
 SECRETIVE = {"view_configsnapshot", "view_auditentry", "view_apitoken", "view_credential"}
 WORK = {
-    "change_finding", "change_hostkey", "change_change", "push_change", "change_killswitch", "change_enforcement",
-    "change_identityentry", "add_identityentry", "delete_identityentry", "view_configsnapshot", "add_guard", "change_guard",
-}  # fmt: skip
+    "change_finding",
+    "change_device",
+    "change_hostkey",
+    "change_change",
+    "push_change",
+    "change_killswitch",
+    "change_enforcement",
+    "change_identityentry",
+    "add_identityentry",
+    "delete_identityentry",
+    "view_configsnapshot",
+    "add_guard",
+    "change_guard",
+}
 DECIDE = {"approve_change", "change_killswitch", "view_configsnapshot", "view_auditentry"}
 
 

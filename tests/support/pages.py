@@ -33,6 +33,6 @@ def pages(rows: Sample) -> dict[str, str]:
 
 
 NOT_PAGES = {
-    "login", "logout", "theme", "realm", "events", "findings-acknowledge", "devices-trust", "devices-revoke", "changes-approve",
+    "login", "logout", "theme", "realm", "events", "findings-acknowledge", "devices-trust", "devices-revoke", "devices-release", "changes-approve",
     "changes-revert", "changes-cancel", "audit-verify", "killswitch-throw", "enforcements-withdraw",
 }  # fmt: skip

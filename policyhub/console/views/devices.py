@@ -8,11 +8,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from policyhub.actions import inventory
 from policyhub.actions.secrets import redact, unseal
 from policyhub.console.forms import DeviceFilterForm
 from policyhub.console.frame import realm_of
 from policyhub.console.views.base import page, paged, told
-from policyhub.models import ConfigSnapshot, HostKey
+from policyhub.models import ConfigSnapshot, Device, HostKey
 from policyhub.queries import listings
 from policyhub.queries.listings import DeviceFilter
 
@@ -43,9 +44,16 @@ def snapshot(request: HttpRequest, pk: int) -> HttpResponse:
 @page("policyhub.change_hostkey")
 def decide_key(request: HttpRequest, pk: int, decision: str) -> HttpResponse:
     key = get_object_or_404(HostKey.objects.select_related("device"), pk=pk)
-    from policyhub.actions import inventory
-
     act = inventory.trust_host_key if decision == "trust" else inventory.revoke_host_key
     with told(request, _("Host key trusted.") if decision == "trust" else _("Host key revoked.")):
         act(host_key=key, actor=request.user, now=timezone.now())
     return redirect("console:devices-detail", key.device_id)
+
+
+@require_POST
+@page("policyhub.change_device")
+def release(request: HttpRequest, pk: int) -> HttpResponse:
+    device = get_object_or_404(Device, pk=pk)
+    with told(request, _("The quarantine is lifted.")):
+        inventory.release(device, actor=request.user, now=timezone.now())
+    return redirect("console:devices-detail", pk)

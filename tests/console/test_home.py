@@ -1,0 +1,146 @@
+"""The sentence on top of Home: calm is only said when somebody looked."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils.html import strip_tags
+
+from flowguard.models import Enforcement, Guard, Sensor, Verdict
+from policyhub.models import Device, DeviceGroup, Realm
+from tests.console.conftest import person
+from tests.support import sample_rows
+from tests.support.sample_rows import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def now() -> datetime:
+    return datetime.now(tz=UTC)
+
+
+@pytest.fixture
+def client(db: None) -> Client:
+    return person(User.objects.create_superuser("admin", password=PASSWORD))
+
+
+@pytest.fixture
+def sensor(db: None) -> Sensor:
+    group = DeviceGroup.objects.create(name="campus")
+    Realm.objects.get_or_create(name="")
+    health = {"received": 1_000_000, "dropped": {"kernel": 0}}
+    return Sensor.objects.create(name="core-1", group=group, last_seen_at=now(), judging=True, health=health)
+
+
+def top(client: Client) -> tuple[str, str]:
+    """Kind of the hero and its sentence."""
+    text = client.get("/").content.decode()
+    found = re.search(r'class="card hero (\w+)".*?<h1>(.*?)</h1>', text, re.S)
+    assert found
+    return found[1], re.sub(r"\s+", " ", strip_tags(found[2])).replace("\u00a0", " ")
+
+
+def test_without_a_sensor_nobody_looks(client: Client) -> None:
+    kind, sentence = top(client)
+    assert kind == "blind" and "nobody looks at the traffic" in sentence
+
+
+def test_sensor_without_a_bundle_is_not_calm(client: Client, sensor: Sensor) -> None:
+    Sensor.objects.update(judging=False)
+    assert top(client)[0] == "blind"
+
+
+def test_sensor_that_fell_silent_is_not_calm(client: Client, sensor: Sensor) -> None:
+    Sensor.objects.update(last_seen_at=now() - timedelta(minutes=10))
+    assert top(client)[0] == "blind"
+
+
+def test_one_of_two_sensors_silent_is_told_although_nothing_burns(client: Client, sensor: Sensor) -> None:
+    Sensor.objects.create(name="branch-2")
+    kind, _ = top(client)
+    assert kind == "watch"
+    assert "Not heard: branch-2" in client.get("/").content.decode()
+
+
+def test_calm_says_what_was_checked(client: Client, sensor: Sensor) -> None:
+    kind, sentence = top(client)
+    assert (kind, sentence) == ("calm", "No departures in the last 24 h.")
+    assert "1 / 1" in client.get("/").content.decode()
+
+
+def test_calm_does_not_show_zero_drops_when_they_are_unknown(client: Client, sensor: Sensor) -> None:
+    Sensor.objects.update(health={})
+    text = client.get("/").content.decode()
+    figure = re.search(r"<dt>Dropped by the capture</dt><dd>(.*?)</dd>", text)
+    assert figure and "a sensor does not report it" in figure[1]
+
+
+def test_departure_is_told_with_who_how_much_which_mark_and_since_when(client: Client, sensor: Sensor) -> None:
+    for number in range(3):
+        sample_rows.verdict(sensor, now(), number)
+    kind, sentence = top(client)
+    assert kind == "fire"
+    assert sentence.startswith("3 hosts of algorithm test send 9.6 Gbit/s marked EF (46) since ")
+
+
+def test_departure_in_chinese_is_a_chinese_sentence(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now(), 0)
+    client.cookies["django_language"] = "zh-hans"
+    assert "algorithm test的 1 台主机以 EF (46) 标记发送 3.2 Gbit/s" in top(client)[1]
+
+
+def test_host_is_not_blamed_for_a_mark_the_network_changed(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now(), 0, name="dscp-rewritten", standing="network")
+    assert "The hosts are not to blame" in top(client)[1]
+
+
+def test_departure_that_was_corrected_is_under_control(client: Client, sensor: Sensor) -> None:
+    seen = sample_rows.verdict(sensor, now(), 0)
+    realm = Realm.objects.get(name="")
+    device = Device.objects.create(name="sw", realm=realm, group=sensor.group, platform="linux_nftables")
+    guard = Guard.objects.create(device=device, name="PHG-A", spec=sample_rows.SPEC, created_at=now())
+    row = Enforcement.objects.create(
+        guard=guard, verdict=seen, realm=realm, member=f"{seen.src}/32", state="active", mode="auto", profile="lab",
+        idempotency_key="a", created_at=now(),
+    )  # fmt: skip
+    text = client.get("/").content.decode()
+    assert "Under control" in strip_tags(text)
+    assert top(client)[0] in ("handled", "calm")
+    row.state = "proposed"
+    row.save()
+    assert top(client)[0] == "fire"
+    assert "Review the proposed correction" in client.get("/").content.decode()
+
+
+def test_departure_of_yesterday_is_quiet_but_not_hidden(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now() - timedelta(hours=3), 0)
+    assert top(client)[1] == "Quiet now. 1 departure in the last 24 h."
+
+
+def test_old_departures_and_information_do_not_disturb_the_calm(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now() - timedelta(hours=30), 0)
+    sample_rows.verdict(sensor, now(), 1, severity="info")
+    sample_rows.verdict(sensor, now(), 2, standing="duplicate")
+    sample_rows.verdict(sensor, now(), 3, standing="own")
+    assert top(client)[0] == "calm"
+
+
+def test_stuck_correction_is_louder_than_any_departure(client: Client, sensor: Sensor) -> None:
+    seen = sample_rows.verdict(sensor, now(), 0)
+    Enforcement.objects.create(
+        verdict=seen, realm=Realm.objects.get(name=""), member="10.0.0.9/32", state="needs-person", mode="auto", profile="lab",
+        idempotency_key="b", created_at=now(),
+    )  # fmt: skip
+    assert "A person is needed" in top(client)[1]
+
+
+def test_rate_of_packets_in_one_instant_is_unknown_not_zero(client: Client, sensor: Sensor) -> None:
+    seen = sample_rows.verdict(sensor, now(), 0)
+    Verdict.objects.update(first_ns=seen.last_ns)
+    text = client.get("/").content.decode()
+    figure = re.search(r"<dt>Rate</dt><dd>(.*?)</dd>", text)
+    assert figure and "all packets fell into one instant" in figure[1]
