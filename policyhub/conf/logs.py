@@ -40,6 +40,7 @@ def redact(value: Any, depth: int = 0) -> Any:
 
 def hide_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """structlog processor: last before rendering, so that tracebacks are covered too."""
+    event.pop("color_message", None)  # uvicorn's own copy for terminals
     return {key: HIDDEN if _KEY.search(key) else redact(value) for key, value in event.items()}
 
 

@@ -160,6 +160,7 @@ class Service:
         if find_spec("flowguard.lab.demo") is None:
             say("demo: this installation carries no sample network")
             return
+        say("  demo   preparing the sample network ...")
         code = self._supervisor.run_once(Program("demo-seed", [sys.executable, "-m", "policyhub.conf.seed", self.url]))
         if code:
             say(f"demo: the sample network could not be made (exit code {code}):")
