@@ -28,7 +28,7 @@ from flowguard.lab.sample.packets import ETHERNET, FLOWS, Flow, Template, header
 EF_RATE_BPS = 3_000_000
 FULL_FRAME = 1500
 EF_BUFFER = 25 * FULL_FRAME
-OFFENDERS_SHARE_START_S = 5.0
+OFFENCE_BEGINS_S = 5.0
 RETRANSMIT_S = 0.2
 BACK_OFF_S = 0.03  # a bulk sender slows down on loss, as TCP does
 INTERFACE = "GigabitEthernet1/0/1"
@@ -131,39 +131,53 @@ def drive(
     """Packets in real time for `seconds`; the time stamps are wall-clock."""
     switch = Switch(running)
     talks = [Conversation(flow, rng) for flow in FLOWS]
+    lines = Line(enter), Line(leave)
     began = time.time()
     elapsed = 0.0
     while elapsed < seconds:
         elapsed += SLICE_S
-        _slice(talks, switch, enter, leave, began, elapsed)
-        enter.flush()
-        leave.flush()
+        _slice(talks, switch, lines, began, elapsed)
+        for line in lines:
+            line.send(_ns(began + elapsed))
         time.sleep(max(0.0, began + elapsed - time.time()))
 
 
-def _slice(talks: list[Conversation], switch: Switch, enter: BinaryIO, leave: BinaryIO, began: float, until: float) -> None:
-    entering: list[tuple[int, bytes]] = []
-    leaving: list[tuple[int, bytes]] = []
+class Line:
+    """One point: packets wait for their own time, since a frame may leave the queue long after it entered."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._waiting: list[tuple[int, bytes]] = []
+
+    def at(self, at_ns: int, frame: bytes) -> None:
+        heapq.heappush(self._waiting, (at_ns, frame))
+
+    def send(self, until_ns: int) -> None:
+        while self._waiting and self._waiting[0][0] < until_ns:
+            write(self._stream, *heapq.heappop(self._waiting))
+        self._stream.flush()
+
+
+def _slice(talks: list[Conversation], switch: Switch, lines: tuple[Line, Line], began: float, until: float) -> None:
+    enter, leave = lines
     due = sorted((at, index, sequence) for index, talk in enumerate(talks) for at, sequence in talk.frames(until))
     for at, index, sequence in due:
         talk = talks[index]
-        if talk.flow.src.startswith("10.61.8.") and at < OFFENDERS_SHARE_START_S:
+        if talk.flow.src.startswith("10.61.8.") and at < OFFENCE_BEGINS_S:
             continue
         frame = talk.request.stamp(talk.flow.dscp, sequence or 0, talk.answered)
-        entering.append((_ns(began + at), bytes(frame)))
+        enter.at(_ns(began + at), bytes(frame))
         out = switch.forward(frame, at)
         if out is None:
             talk.lost(at, sequence or 0)
             continue
-        leaving.append((_ns(began + at + out[1]), bytes(out[0])))
+        left = began + at + out[1]
+        leave.at(_ns(left), bytes(out[0]))
         if talk.flow.proto == "tcp":
             answer = talk.reply.stamp(talk.flow.dscp if talk.flow.answer else 0, talk.answered, talk.sent)
             talk.answered += talk.flow.answer
-            leaving.append((_ns(began + at + out[1] + 0.0002), bytes(answer)))
-            entering.append((_ns(began + at + out[1] + 0.0003), bytes(answer)))
-    for stream, frames in ((enter, entering), (leave, leaving)):
-        for at_ns, data in sorted(frames):
-            write(stream, at_ns, data)
+            leave.at(_ns(left + 0.0002), bytes(answer))
+            enter.at(_ns(left + 0.0003), bytes(answer))
 
 
 def _ns(seconds: float) -> int:
