@@ -187,16 +187,24 @@ def step(*, change_id: int, worker: str, clock: Callable[[], datetime]) -> None:
         return
     try:
         _take(change, lease, now)
-        work = Work(change, lease, clock)
-        try:
-            while (handler := HANDLERS.get(State(change.state))) and handler(work):
-                pass
-        finally:
-            work.close()
+        _walk(change, lease, clock)
     except (LeaseLost, WrongState):
         return  # somebody newer has the change; what they read decides
+    except Exception as error:
+        said = Message(gettext_noop("the step ended unexpectedly: %(error)s"), {"error": f"{type(error).__name__}: {error}"})
+        note(change, said, now=clock(), error=str(said))
+        raise  # the row stays due: the next worker comes after LOST_WORKER
     finally:
         leases.release(lease)
+
+
+def _walk(change: Change, lease: leases.Lease, clock: Callable[[], datetime]) -> None:
+    work = Work(change, lease, clock)
+    try:
+        while (handler := HANDLERS.get(State(change.state))) and handler(work):
+            pass
+    finally:
+        work.close()
 
 
 def _take(change: Change, lease: leases.Lease, now: datetime) -> None:

@@ -1,5 +1,6 @@
 """The audit chain holds, and shows where it was touched."""
 
+import threading
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -112,3 +113,26 @@ def test_command_verify_says_sound_then_names_the_broken_row(capsys):
     raw("UPDATE audit SET action = %s WHERE sequence = 2", "other")
     assert audit_cli.run(parser.parse_args(["verify"])) == 1
     assert "BROKEN at row 2" in capsys.readouterr().out
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_at_once_make_one_chain():
+    problems = []
+
+    def write(name):
+        try:
+            for number in range(15):
+                with transaction.atomic():
+                    audit.record("race", actor=name, at=AT, number=number)
+        except Exception as error:
+            problems.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write, args=(f"w{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    report = audit.verify()
+    assert problems == [] and report.broken is None and report.entries == 60
