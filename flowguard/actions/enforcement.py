@@ -79,7 +79,7 @@ def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> 
                 Message(gettext_noop("withdrawn by %(actor)s before anything was planned"), {"actor": actor}),
                 now,
             )
-        elif row.state == State.PROPOSED:
+        elif row.state == State.PROPOSED and row.add_change_id is not None:
             changes.cancel(change_id=row.add_change_id, actor=actor, now=now)
             move(row, State.REVERTED, Message(gettext_noop("declined by %(actor)s"), {"actor": actor}), now)
         elif row.state in (State.APPLYING, State.ACTIVE, State.NEEDS_PERSON):

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     return {"install": _install, "remove": _remove, "list": _list, "show": _show}[args.verb](args)
 
 
-def _device(name: str):  # type: ignore[no-untyped-def]
+def _device(name: str):
     from policyhub.domain.errors import BadInput
     from policyhub.models import Device
 
@@ -44,7 +44,7 @@ def _device(name: str):  # type: ignore[no-untyped-def]
     return device
 
 
-def _guard(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _guard(args: argparse.Namespace):
     from flowguard.models import Guard
     from policyhub.domain.change import OWN_PREFIX
     from policyhub.domain.errors import BadInput
@@ -112,7 +112,7 @@ def _show(args: argparse.Namespace) -> int:
     return _print_change(guard.remove_change or guard.install_change)
 
 
-def _print_change(change) -> int:  # type: ignore[no-untyped-def]
+def _print_change(change) -> int:
     if change is None:
         return 0
     print(f"change #{change.pk} {change.state} plan {change.plan_sha256[:16]} {change.error}")

@@ -57,7 +57,7 @@ def _cancel(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(sweep) -> int:  # type: ignore[no-untyped-def]
+def _print(sweep) -> int:
     done = f"{sweep.devices_done} of {sweep.devices_total} devices"
     print(f"sweep #{sweep.pk} {sweep.state}: {done}, started {sweep.started_at:%F %T}")
     for problem in sweep.problems:

@@ -201,7 +201,7 @@ class Loop:
         self.report.final_state = row.state
         self.report.ruleset_equal_after_expiry = self.net.ruleset() == self.guarded
 
-    def _row_ended(self, pk: int):  # type: ignore[no-untyped-def]
+    def _row_ended(self, pk: int):
         from flowguard.models import Enforcement
 
         return Enforcement.objects.filter(pk=pk, ended_at__isnull=False).first()

@@ -103,7 +103,7 @@ def udp(source: str, address: str, port: int, dscp: int, mbps: float, stop: _Sto
     _paced(mbps, stop, lambda: sender.sendto(block, (address, port)))
 
 
-def _paced(mbps: float, stop: _Stop, send) -> None:  # type: ignore[no-untyped-def]
+def _paced(mbps: float, stop: _Stop, send) -> None:
     per_second = mbps * 1_000_000 / 8 / CHUNK
     started, sent = time.monotonic(), 0
     while not stop.now:

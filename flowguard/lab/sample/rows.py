@@ -37,7 +37,7 @@ def _text(name: str) -> str:
     return (files("flowguard.lab.sample") / "configs" / name).read_text(encoding="utf-8")
 
 
-def _devices(realm, now: datetime) -> None:  # type: ignore[no-untyped-def]
+def _devices(realm, now: datetime) -> None:
     from policyhub.actions import configs
     from policyhub.models import Device, DeviceGroup
 
@@ -58,7 +58,7 @@ def _earlier(counters: str) -> str:
     return re.sub(r"hitcnt=(\d+)", lambda found: f"hitcnt={int(found.group(1)) * 2 // 3}", counters)
 
 
-def _switch(realm, port: int, password: str, now: datetime) -> None:  # type: ignore[no-untyped-def]
+def _switch(realm, port: int, password: str, now: datetime) -> None:
     from policyhub.actions import configs, secrets
     from policyhub.models import Credential, Device, DeviceGroup
 
@@ -85,7 +85,7 @@ def _switch(realm, port: int, password: str, now: datetime) -> None:  # type: ig
     configs.store(device=device, text=text, source="upload", actor="sample network", now=now)
 
 
-def _identities(realm, now: datetime) -> None:  # type: ignore[no-untyped-def]
+def _identities(realm, now: datetime) -> None:
     """The ledger is an owner's: it is filled only where it is empty."""
     from flowguard.actions.identities import import_identities
     from flowguard.models import IdentityEntry, NeverTouch
@@ -116,7 +116,7 @@ def _pin(host_key: str, now: datetime) -> None:
     )
 
 
-def _sensor(realm, now: datetime) -> str:  # type: ignore[no-untyped-def]
+def _sensor(realm, now: datetime) -> str:
     from flowguard.models import ObservationPoint, Sensor
     from policyhub.actions import tokens
     from policyhub.models import Device
