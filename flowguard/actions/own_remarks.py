@@ -25,8 +25,8 @@ def tell_apart(touched: Iterable[Verdict]) -> None:
         Q(state__in=OPEN) | Q(ended_at__isnull=False)
     )
     spans: dict[tuple[str, str], list[tuple[frozenset[int], datetime | None]]] = {}
-    for row in found.select_related("guard", "realm"):
-        spans.setdefault((row.realm.name, row.member), []).append((frozenset(row.guard.spec["marks"]), row.ended_at))  # type: ignore[union-attr]
+    for known in found.select_related("guard", "realm"):
+        spans.setdefault((known.realm.name, known.member), []).append((frozenset(known.guard.spec["marks"]), known.ended_at))  # type: ignore[union-attr]
     own = [row for row in rewrites if any(_covers(row, *span) for span in spans.get((row.realm, member_of(row)), []))]
     for row in own:
         row.standing = Standing.OWN

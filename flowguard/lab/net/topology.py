@@ -109,7 +109,7 @@ class Topology:
             run("ip", "netns", "add", self.namespace(role))
             run("ip", "-n", self.namespace(role), "link", "set", "lo", "up")
         block = self.rng.sample(range(512), 4)
-        nets = [ipaddress.ip_network(f"198.{18 + b // 256}.{b % 256}.0/24") for b in block]
+        nets = [ipaddress.IPv4Network(f"198.{18 + b // 256}.{b % 256}.0/24") for b in block]
         self._bridge("br-in", ("clients", "eth0"), ("router", "in0"), "c", nets[0])
         self._bridge("br-out", ("servers", "eth0"), ("router", "out0"), "s", nets[1])
         self._addresses(nets[0], nets[1])

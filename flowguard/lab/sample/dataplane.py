@@ -70,10 +70,10 @@ def _permitted(blocks: dict[str, list[str]], acl: str) -> tuple[ipaddress.IPv4Ne
         host = _first([line], r"(?:\d+ )?permit +ip host (\S+) any")
         wide = re.match(r"(?:\d+ )?permit +ip (\d\S+) (\d\S+) any", line)
         if host:
-            found.append(ipaddress.ip_network(host))
+            found.append(ipaddress.IPv4Network(host))
         elif wide:
-            found.append(ipaddress.ip_network(f"{wide.group(1)}/{wide.group(2)}"))  # ip_network reads wildcards as host masks
-    return tuple(n for n in found if isinstance(n, ipaddress.IPv4Network))
+            found.append(ipaddress.IPv4Network(f"{wide.group(1)}/{wide.group(2)}"))  # it reads wildcards as host masks
+    return tuple(found)
 
 
 def _mark(word: str) -> int:

@@ -45,7 +45,7 @@ def _devices(realm, now: datetime) -> None:
     for name, platform, role in FROM_FILES:
         device = Device.objects.create(name=name, realm=realm, group=group, platform=platform, role=role)
         text = _text(f"{name}.{platform}.txt")
-        readings = ((now, ""),)
+        readings: tuple[tuple[datetime, str], ...] = ((now, ""),)
         if name == "edge-fw":
             counters = _text(f"{name}.counters.txt")
             readings = ((now - WINDOW, _earlier(counters)), (now, counters))
