@@ -3,7 +3,7 @@
 use nc_decode::{decode, proto, Layer, Packet, Reason, NO_VLAN};
 use proptest::prelude::*;
 
-const LINKS: [u32; 12] = [0, 1, 12, 14, 101, 108, 113, 147, 228, 229, 276, u32::MAX];
+const LINKS: [u32; 13] = [0, 1, 12, 14, 101, 104, 108, 113, 147, 228, 229, 276, u32::MAX];
 
 /// Frames that begin like real ones, so that every layer is reached.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
@@ -11,6 +11,8 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
         Just(vec![0x08, 0x00]),
         Just(vec![0x86, 0xdd]),
         Just(vec![0x81, 0x00, 0, 5, 0x08, 0x00]),
+        Just(vec![0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]),
+        Just(vec![0x88, 0x64, 0x11, 0, 0, 1, 0, 9, 0, 0x57]),
         Just(vec![0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 6, 0x86, 0xdd]),
         proptest::collection::vec(any::<u8>(), 0..8),
     ];
