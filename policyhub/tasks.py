@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 from typing import Any
 
 from celery import shared_task
 
-from policyhub.actions import changes, collect, sweeps
+from policyhub.actions import changes, collect, schedules, sweeps
+from policyhub.domain.errors import PolicyHubError
+
+log = logging.getLogger(__name__)
 
 
 def _now() -> datetime:
@@ -34,5 +38,14 @@ def sweep(sweep_id: int) -> None:
 
 @shared_task(name="policyhub.collect")
 def collect_device(device_id: int) -> None:
-    """Read one device now."""
-    collect.collect(device_id=device_id, actor="schedule", now=_now())
+    """Read one device now; what is wrong with it stands in its row, and the next ones go on."""
+    try:
+        collect.collect(device_id=device_id, actor="schedule", now=_now())
+    except PolicyHubError as error:
+        log.warning("device %s not collected: %s", device_id, error)
+
+
+@shared_task(name="policyhub.collect_all")
+def collect_all() -> None:
+    """The daily collection: one task per device that can be read."""
+    schedules.queue_collections()

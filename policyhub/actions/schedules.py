@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from policyhub.models import Schedule
+from policyhub import dispatch
+from policyhub.actions import collect
+from policyhub.models import Device, Schedule
 from policyhub.queries.schedules import HEARTBEAT
 
 RETRY = timedelta(seconds=30)
@@ -51,6 +53,14 @@ def run_due(*, now: datetime, send: Callable[[str], bool]) -> list[str]:
         else:
             Schedule.objects.filter(pk=row.pk).update(next_due_at=now + RETRY, last_run_at=row.last_run_at)
     return sent
+
+
+def queue_collections() -> int:
+    """One task per device that can be read; how many. A device that is on its way already is read twice, which harms nothing."""
+    devices = [row.pk for row in Device.objects.select_related("group") if collect.can_collect(row)]
+    for pk in devices:
+        dispatch.on_commit("policyhub.collect", pk)
+    return len(devices)
 
 
 def _claim(row: Schedule, now: datetime) -> bool:

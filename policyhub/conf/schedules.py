@@ -9,11 +9,13 @@ from flowguard.queries.due import due_batches, due_enforcements, due_guards, due
 from policyhub.actions.schedules import Default
 from policyhub.queries.schedules import Due, due_changes, due_sweeps
 
-DAY_S = 24 * 3600
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
 
 DEFAULTS = (
-    Default("daily sweep", "policyhub.start_sweep", every_s=DAY_S, first_s=300),
-    Default("prune", "flowguard.prune", every_s=3600, first_s=600),
+    Default("daily collection", "policyhub.collect_all", every_s=DAY_S, first_s=HOUR_S),
+    Default("daily sweep", "policyhub.start_sweep", every_s=DAY_S, first_s=2 * HOUR_S),  # over what was collected
+    Default("prune", "flowguard.prune", every_s=HOUR_S, first_s=600),
     Default("notice gaps", "flowguard.notice_gaps", every_s=60, first_s=60),
 )
 

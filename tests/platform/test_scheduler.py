@@ -15,7 +15,7 @@ from policyhub.actions import schedules
 from policyhub.conf import scheduler
 from policyhub.conf.scheduler import Recently, Scheduler, send_due
 from policyhub.conf.schedules import DEFAULTS
-from policyhub.models import Schedule
+from policyhub.models import Device, DeviceGroup, Realm, Schedule
 from policyhub.queries.schedules import heartbeat
 from tests.platform.running import clean_environment
 from tests.support.services import Processes, RedisServer, wait_until
@@ -77,6 +77,17 @@ class TestPeriods:
         schedules.beat(now=T0 + DAY)
         assert heartbeat() == T0 + DAY
         assert self.run(T0 + 1000 * DAY) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_daily_collection_queues_each_device_that_can_be_read(dispatched: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    realm, group = Realm.objects.create(name="r"), DeviceGroup.objects.create(name="g")
+    for name in ("a", "b", "c"):
+        Device.objects.create(name=name, realm=realm, group=group, platform="cisco_ios", host="192.0.2.1")
+    monkeypatch.setattr(schedules.collect, "can_collect", lambda device: device.name != "b")
+    assert schedules.queue_collections() == 2
+    readable = Device.objects.exclude(name="b").values_list("pk", flat=True)
+    assert sorted(dispatched) == sorted(("policyhub.collect", pk) for pk in readable)
 
 
 class Clock:
