@@ -23,6 +23,8 @@ from flowguard.sensor.config import read_config
 from tests.support.batches import SECOND, T0, observation, source, verdict
 
 CHUNK = 8
+# Long enough for every enforcement profile to decide on its first revision.
+PERSISTS_S = 120
 
 
 def story(seed: int, verdicts: int) -> list[dict[str, Any]]:
@@ -32,7 +34,9 @@ def story(seed: int, verdicts: int) -> list[dict[str, Any]]:
     for number in range(1, verdicts + 1):
         at = float(number)
         for revision in range(1, chance.choice((1, 1, 1, 2, 3)) + 1):
-            told.append((at, verdict(number, revision=revision, packets=100 * revision, last_ns=T0 + revision * SECOND)))
+            told.append(
+                (at, verdict(number, revision=revision, packets=100 * revision, last_ns=T0 + (PERSISTS_S + revision) * SECOND))
+            )
             at += chance.uniform(0.5, 60.0)
     return [verdict for _, verdict in sorted(told, key=lambda pair: pair[0])]
 
