@@ -12,11 +12,13 @@ from django.db import IntegrityError, transaction
 
 from flowguard.actions import enforcement_steps
 from flowguard.actions.timeline import move
-from flowguard.domain.guardrails import ACTIONABLE, Decision, Situation, as_rows, evaluate, is_too_young
+from flowguard.domain.guardrails import ACTIONABLE, EVIDENCE_RAILS, Decision, Situation, as_rows, evaluate, is_too_young
 from flowguard.models import Enforcement, Guard, Verdict
-from flowguard.queries.situation import OPEN, guard_for, identity_of, member_of, situation
+from flowguard.queries.situation import OPEN, asked_for, guard_for, identity_of, member_of, situation
 from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
+from policyhub.domain.change import canonical_member
+from policyhub.domain.errors import BadInput, PlanRefused
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Realm
 
@@ -61,6 +63,41 @@ def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
             return row
     except IntegrityError:  # another worker created the row of this generation first; it decides
         return Enforcement.objects.filter(idempotency_key=_key(verdict, guard)).first()
+
+
+def request(*, guard: Guard, member: str, actor: str, reason: str, now: datetime) -> Enforcement:
+    """A person asks for one address without a verdict. It is only ever proposed: somebody else approves the plan.
+
+    Rails that speak of evidence do not apply; never-touch, blast radius, kill switch, width and the device's health do.
+    Raises BadInput (not one address, already in), PlanRefused naming the rails.
+    """
+    try:
+        prefix = canonical_member(member)
+    except ValueError as error:
+        raise BadInput(f"{member!r} is not an address ({error}). Write e.g. 10.1.2.3/32") from None
+    killed = kill_switch.engaged(guard.device.group.name)
+    with transaction.atomic():
+        rows = Enforcement.objects.select_for_update().filter(guard=guard, member=prefix)
+        if rows.filter(state__in=OPEN).exists():
+            raise BadInput(f"{prefix} is in {guard} already, or on its way. See: policyhub guard list")
+        seen = asked_for(guard, prefix, killed=killed, now=now)
+        railings = [railing for railing in evaluate(seen)[1] if railing.name not in EVIDENCE_RAILS]
+        refused = [
+            f"{railing.name}: {railing.reason}" for railing in railings if railing.allows in (Decision.REFUSE, Decision.OBSERVE)
+        ]
+        if refused:
+            raise PlanRefused(f"{prefix}: {'; '.join(refused)}")
+        row = rows.filter(state__in=REUSABLE).first() or Enforcement(
+            guard=guard, realm=guard.device.realm, member=prefix, created_at=now
+        )
+        ended = rows.exclude(state__in=(*OPEN, *REUSABLE)).count()
+        row.idempotency_key = changes.key("enforcement", guard.device.realm.name, guard.pk, prefix, ended)
+        row.mode, row.profile, row.guardrails, row.verdict = "request", seen.profile, as_rows(railings), None
+        row.save()
+        said = Message(gettext_noop("asked for by %(actor)s: %(reason)s"), {"actor": actor, "reason": reason})
+        move(row, State.PROPOSED, said, now, again_at=now)
+        dispatch.on_commit("flowguard.step_enforcement", row.pk)
+    return row
 
 
 def step(*, enforcement_id: int, clock: Callable[[], datetime]) -> None:

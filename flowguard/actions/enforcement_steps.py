@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from flowguard.actions.guards import spec_of
 from flowguard.actions.timeline import ENDED, move
 from flowguard.domain.judgement import Judgement, Window, judge
 from flowguard.models import Enforcement
+from flowguard.queries.specs import spec_of
 from flowguard.queries.windows import SECOND_NS, verifying_points, windows
 from policyhub.actions import changes
 from policyhub.domain.change import ChangeKind, EnforcementOutcome
@@ -103,10 +103,8 @@ def _removals(row: Enforcement) -> int:
 def _reason(row: Enforcement, adding: bool) -> str:
     if not adding:
         return f"enforcement #{row.pk} is over"
-    verdict = row.verdict
-    return (
-        f"enforcement #{row.pk}, profile {row.profile}: {verdict}" if verdict else f"enforcement #{row.pk}, profile {row.profile}"
-    )
+    what = str(row.verdict) if row.verdict else "asked for by a person"
+    return f"enforcement #{row.pk}, mode {row.mode}, profile {row.profile}: {what}"
 
 
 def _planning_failed(pk: int, kind: ChangeKind, error: PolicyHubError, now: datetime) -> None:

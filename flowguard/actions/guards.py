@@ -8,12 +8,14 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from flowguard.actions import enforcement
 from flowguard.domain.errors import FlowGuardError
 from flowguard.models import Enforcement, Guard
 from flowguard.queries.situation import OPEN
+from flowguard.queries.specs import spec_of
 from policyhub.actions import audit, changes
 from policyhub.actions.configs import latest_config
-from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec
+from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec, canonical_member
 from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, DscpMap, served_no_better
 from policyhub.models import Change, Device
 
@@ -34,19 +36,6 @@ class GuardExists(FlowGuardError):
     code = "FG-E012"
 
 
-def spec_of(guard: Guard) -> GuardSpec:
-    """The stored specification as a value."""
-    raw = guard.spec
-    return GuardSpec(
-        name=raw["name"],
-        interfaces=tuple(raw["interfaces"]),
-        marks=frozenset(raw["marks"]),
-        target_dscp=raw["target_dscp"],
-        rate_bps=raw["rate_bps"],
-        families=tuple(raw["families"]),
-    )
-
-
 def propose(
     *,
     device: Device,
@@ -55,6 +44,7 @@ def propose(
     marks: Iterable[int] = PRIORITY_DSCP,
     target_dscp: int | None = None,
     rate_bps: int | None = None,
+    first_member: str = "",
     reason: str,
     actor: str,
     requested_by: User | None,
@@ -62,6 +52,8 @@ def propose(
 ) -> Guard:
     """Render an empty guard for approval. Nothing is attached until the change is approved.
 
+    first_member: attach on demand, in the middle of an incident: once the approved guard is there, this address is proposed
+    for it (never added without a second approval).
     Raises TargetClassRefused, GuardExists, ValueError (name or interfaces), and what `changes.plan` raises.
     """
     target = device.group.target_dscp if target_dscp is None else target_dscp
@@ -76,6 +68,8 @@ def propose(
             )
         guard = known or Guard(device=device, name=spec.name)
         guard.spec, guard.state, guard.created_at = _as_json(spec), Guard.State.PROPOSED, now
+        if first_member:
+            guard.spec["first_member"] = canonical_member(first_member)
         guard.install_change = guard.remove_change = None
         guard.save()
         audit.record("guard.proposed", actor=actor, at=now, guard=guard.pk, device=device.name, spec=guard.spec)
@@ -102,6 +96,11 @@ def step(*, guard_id: int, clock: Callable[[], datetime]) -> None:
             guard.state = state
             guard.save(update_fields=["state"])
             audit.record(f"guard.{state}", actor="system", at=clock(), guard=guard.pk)
+        else:
+            return
+    first = guard.spec.get("first_member", "")
+    if state == Guard.State.INSTALLED and first:
+        enforcement.request(guard=guard, member=first, actor="guard install", reason=_why(guard), now=clock())
 
 
 def require_target_class(device: Device, target: int) -> None:
@@ -134,12 +133,16 @@ def _state(guard: Guard) -> str:
     return guard.state
 
 
+def _why(guard: Guard) -> str:
+    return guard.install_change.reason if guard.install_change else ""
+
+
 def _plan(guard: Guard, kind: ChangeKind, reason: str, actor: str, requested_by: User | None, now: datetime) -> Change:
     return changes.plan(
         device=guard.device,
         kind=kind,
         spec=spec_of(guard),
-        reason=reason,
+        reason=f"{reason} (mode {guard.device.group.mode}, profile {guard.device.group.profile})",
         actor=actor,
         requested_by=requested_by,
         idempotency_key=changes.key("guard", guard.pk, kind, now.isoformat()),

@@ -1,6 +1,6 @@
 """Named reasons to refuse an automatic remark. Every rail is evaluated and shown; one that fails is enough to refuse.
 
-Source of the defaults: change-board practice as collected in docs/operations.md ("Guard rails").
+Source of the defaults: change-board practice as collected in docs/enforcement.md.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from enum import StrEnum
 from policyhub.domain.message import Message, gettext_noop
 
 ACTIONABLE = frozenset({"class-not-allowed", "unknown-identity-in-priority"})
+# Rails about what was seen; a person who asks for an address answers for them.
+EVIDENCE_RAILS = frozenset({"mode", "verdict-kind", "evidence", "persistence", "fresh-evidence", "capture-loss", "never-core"})
 MAX_CAPTURE_DROP_RATIO = 0.001
 MIN_CONFIDENCE = 0.9
 

@@ -19,6 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     install.add_argument("--target", default=None, help="DSCP that members get; default: the device group's")
     install.add_argument("--rate-mbps", type=float, default=None, help="meter for all members together")
     install.add_argument("--reason", default="prepared guard")
+    install.add_argument("--with-member", default="", metavar="ADDRESS", help="propose this address once the guard is there")
+    member = verbs.add_parser("ask", help="propose one address for an installed guard; somebody else approves")
+    member.add_argument("device")
+    member.add_argument("name")
+    member.add_argument("address")
+    member.add_argument("--reason", required=True)
     remove = verbs.add_parser("remove", help="render the removal of a guard for approval")
     remove.add_argument("device")
     remove.add_argument("name")
@@ -31,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0, or an error of the tree."""
-    return {"install": _install, "remove": _remove, "list": _list, "show": _show}[args.verb](args)
+    return {"install": _install, "ask": _ask, "remove": _remove, "list": _list, "show": _show}[args.verb](args)
 
 
 def _device(name: str):
@@ -75,6 +81,7 @@ def _install(args: argparse.Namespace) -> int:
             marks=marks,
             target_dscp=target,
             rate_bps=None if args.rate_mbps is None else int(args.rate_mbps * 1_000_000),
+            first_member=args.with_member,
             reason=args.reason,
             actor="cli",
             requested_by=None,
@@ -83,6 +90,14 @@ def _install(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise BadInput(str(error)) from None
     return _print_change(guard.install_change)
+
+
+def _ask(args: argparse.Namespace) -> int:
+    from flowguard.actions import enforcement
+
+    row = enforcement.request(guard=_guard(args), member=args.address, actor="cli", reason=args.reason, now=datetime.now(UTC))
+    print(f"enforcement #{row.pk} is proposed; its plan follows in the console and in: policyhub change list")
+    return 0
 
 
 def _remove(args: argparse.Namespace) -> int:

@@ -89,6 +89,40 @@ def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datet
     )
 
 
+def asked_for(guard: Guard, member: str, *, killed: bool, now: datetime) -> Situation:
+    """The situation of an address that a person asks for: nothing was seen, so whatever speaks of evidence is empty."""
+    group, realm = guard.device.group, guard.device.realm
+    adds = Change.objects.filter(kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, device__realm=realm)
+    last = _last_push(guard, now)
+    return Situation(
+        mode=DeviceGroup.Mode.PROPOSE,
+        profile=group.profile,
+        verdict_name="",
+        standing="",
+        confidence=0.0,
+        signals=(),
+        persisted_ms=0,
+        seconds_since_packet=0.0,
+        ended_after_packet=False,
+        dscp=min(guard.spec["marks"]),
+        source=member,
+        identity_core=None,
+        capture_drop_ratio=None,
+        killed=killed,
+        never_touch=tuple(NeverTouch.objects.filter(realm=realm).values_list("prefix", "reason")),
+        guard_name=guard.name,
+        guard_state=guard.state,
+        guard_marks=frozenset(guard.spec["marks"]),
+        device_role=guard.device.role,
+        device_quarantine=guard.device.quarantine_reason,
+        has_verifying_point=bool(verifying_points(guard.device)),
+        open_members=Enforcement.objects.filter(guard=guard, state__in=OPEN).count(),
+        pushes_last_hour_in_realm=adds.filter(pushed_at__gte=now - timedelta(hours=1)).count(),
+        seconds_since_device_push=None if last is None else (now - last).total_seconds(),
+        member_pushes_last_day=adds.filter(pushed_at__gte=now - timedelta(days=1), spec__member=member).count(),
+    )
+
+
 def _group(verdict: Verdict, guard: Guard | None) -> DeviceGroup | None:
     return guard.device.group if guard else verdict.sensor.group
 

@@ -8,10 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from flowguard.actions import enforcement, guards
-from flowguard.models import Enforcement, Guard, IdentityEntry, Observation, ObservationPoint, Sensor
+from flowguard.models import Enforcement, Guard, IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor
+from flowguard.queries.specs import spec_of
 from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
 from policyhub.actions.configs import store
+from policyhub.domain.errors import BadInput, PlanRefused
 from policyhub.models import Change
 from policyhub.vendorkit.registry import REGISTRY
 from tests.support.devices import hurry, simulated
@@ -97,7 +99,7 @@ class World:
     def members(self) -> frozenset[str]:
         render = REGISTRY.get(self.bench.row.platform).render
         assert render is not None
-        spec = guards.spec_of(self.guard)
+        spec = spec_of(self.guard)
         outputs = {command: self.bench.device.running() for command in render.reads(spec)}
         return render.read(spec, outputs).members
 
@@ -226,3 +228,34 @@ def test_cs1_is_refused_as_target_while_a_hop_serves_it_better_or_is_unknown(wor
     with pytest.raises(guards.TargetClassRefused, match="not DF"):
         guards.require_target_class(device, 46)
     guards.require_target_class(device, 0)
+
+
+@IOS
+def test_attach_on_demand_is_two_approvals_and_never_automatic(world):
+    device = world.bench.row
+    enforcement_rows = Enforcement.objects.filter(member="192.0.2.200/32")
+    row = enforcement.request(guard=world.guard, member="192.0.2.200", actor="alice", reason="incident", now=world.clock())
+    world.step(row)
+    assert (row.state, row.add_change.state, world.members()) == (State.PROPOSED, "proposed", frozenset())
+    world.approve(row.add_change)
+    world.step(row)
+    assert world.members() == {"192.0.2.200/32"}
+    with pytest.raises(BadInput, match="already"):
+        enforcement.request(guard=world.guard, member="192.0.2.200/32", actor="bob", reason="again", now=world.clock())
+    assert enforcement_rows.count() == 1 and device.group.mode == "auto"
+
+
+@IOS
+@pytest.mark.parametrize(
+    ("member", "error", "why"),
+    [
+        ("192.0.2.0/24", PlanRefused, "source-width"),
+        ("198.51.100.9/32", PlanRefused, "never-touch"),
+        ("nonsense", BadInput, "not an"),
+    ],
+)
+def test_a_person_cannot_ask_past_the_rails_either(world, member, error, why):
+    NeverTouch.objects.create(realm=world.bench.row.realm, prefix="198.51.100.0/24", reason="management")
+    with pytest.raises(error, match=why):
+        enforcement.request(guard=world.guard, member=member, actor="alice", reason="incident", now=world.clock())
+    assert Enforcement.objects.count() == 0
