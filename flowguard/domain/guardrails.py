@@ -1,6 +1,6 @@
 """Named reasons to refuse an automatic remark. Every rail is evaluated and shown; one that fails is enough to refuse.
 
-Source of the defaults: change-board practice as collected in docs/enforcement.md.
+Source of the defaults: change-board practice as collected in docs/operations.md ("Guard rails").
 """
 
 from __future__ import annotations
