@@ -131,3 +131,8 @@ fn priority_tags_name_no_vlan_and_stacks_keep_the_outer_two() {
     assert_eq!(tags(&[(0x88a8, 0x6005), (0x8100, 7)]), (5, 7, 9));
     assert_eq!(tags(&[(0x9100, 1), (0x8100, 2), (0x8100, 3)]), (1, 2, 9));
 }
+
+#[test]
+fn a_packet_fits_two_cache_lines() {
+    assert!(std::mem::size_of::<Packet>() <= 128);
+}
