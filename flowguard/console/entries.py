@@ -8,42 +8,61 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import gettext_lazy
 
 from flowguard.console import labels
 from flowguard.console.headlines import headlines
-from flowguard.models import Enforcement, EnforcementEvent
+from flowguard.models import Enforcement, EnforcementEvent, Verdict
 from flowguard.queries import enforcement, home, verdicts
 from flowguard.queries.identities_listing import search as find_identities
 from flowguard.queries.sensors import sensor_rows
 from policyhub.console import registry
+from policyhub.console.labels import WORDS
 from policyhub.console.registry import Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
 
 NAVIGATION = (
-    NavEntry("traffic", lazy("Traffic"), "console:traffic", "traffic", 20, shortcut="t", permission="flowguard.view_verdict"),
     NavEntry(
-        "identities", lazy("Identities"), "console:identities", "identities", 40, "work", "i", "flowguard.view_identityentry"
+        "traffic", gettext_lazy("Traffic"), "console:traffic", "traffic", 20, shortcut="t", permission="flowguard.view_verdict"
     ),
     NavEntry(
-        "enforcements", lazy("Corrections"), "console:enforcements", "enforcements", 50, "work", "e", "flowguard.view_enforcement"
+        "identities",
+        gettext_lazy("Identities"),
+        "console:identities",
+        "identities",
+        40,
+        "work",
+        "i",
+        "flowguard.view_identityentry",
     ),
-    NavEntry("guards", lazy("Guards"), "console:guards", "guards", 55, shortcut="g", permission="flowguard.view_guard"),
-    NavEntry("sensors", lazy("Sensors"), "console:sensors", "sensors", 10, "system", "s", "flowguard.view_sensor"),
+    NavEntry(
+        "enforcements",
+        gettext_lazy("Corrections"),
+        "console:enforcements",
+        "enforcements",
+        50,
+        "work",
+        "e",
+        "flowguard.view_enforcement",
+    ),
+    NavEntry("guards", gettext_lazy("Guards"), "console:guards", "guards", 55, shortcut="g", permission="flowguard.view_guard"),
+    NavEntry("sensors", gettext_lazy("Sensors"), "console:sensors", "sensors", 10, "system", "s", "flowguard.view_sensor"),
 )
 
 
 def register() -> None:
     """Called once, when the app is ready."""
+    WORDS.update({name: title for name, (title, _why) in (*labels.VERDICTS.items(), *labels.OUTCOMES.items())})
+    WORDS.update(dict(Verdict.Standing.choices))
     registry.navigation.register(*NAVIGATION)
     registry.panels.register(
-        Panel("sensors", lazy("Sensors"), "console/parts/panel_sensors.html", _sensors, 30, "flowguard.view_sensor")
+        Panel("sensors", gettext_lazy("Sensors"), "console/parts/panel_sensors.html", _sensors, 30, "flowguard.view_sensor")
     )
     registry.feeds.register(Feed("corrections", "today", _today), Feed("proposals", "waiting", _waiting))
     registry.headlines.register(Source("traffic", headlines))
     registry.searches.register(
-        SearchGroup("verdicts", lazy("Traffic"), _find_verdicts, 20, "flowguard.view_verdict"),
-        SearchGroup("identities", lazy("Identities"), _find_identities, 25, "flowguard.view_identityentry"),
-        SearchGroup("corrections", lazy("Corrections"), _find_enforcements, 35, "flowguard.view_enforcement"),
+        SearchGroup("verdicts", gettext_lazy("Traffic"), _find_verdicts, 20, "flowguard.view_verdict"),
+        SearchGroup("identities", gettext_lazy("Identities"), _find_identities, 25, "flowguard.view_identityentry"),
+        SearchGroup("corrections", gettext_lazy("Corrections"), _find_enforcements, 35, "flowguard.view_enforcement"),
     )
     registry.streams.register(Stream("enforcement", _enforcement_events, "flowguard.view_enforcement"))
     registry.pulses.register(Pulse("traffic", home.pulse))

@@ -40,12 +40,31 @@ OUTCOMES: dict[str, tuple[Text, Text]] = {
 
 SIGNALS: dict[str, Text] = {
     "dscp-outside-allowance": _("mark outside its allowance"),
-    "unknown-identity": _("no entry in the ledger"),
+    "no-identity": _("no entry in the ledger"),
     "volume": _("volume"),
     "persisted": _("it lasts"),
-    "rewritten": _("mark changed on the way"),
+    "mark-changed-in-network": _("mark changed on the way"),
     "outside-window": _("outside its hours"),
     "over-peak": _("above its peak"),
+}
+
+EVIDENCE: dict[str, Text] = {
+    "first-packet": _("First offending packet"),
+    "last-packet": _("Last offending packet"),
+    "allowance": _("What the ledger allowed"),
+    "rewritten": _("How the mark changed"),
+}
+
+EVIDENCE_FIELDS: dict[str, Text] = {
+    "point": _("Point"),
+    "ts_ns": _("Time"),
+    "sport": _("Source port"),
+    "dport": _("Destination port"),
+    "ip_id": _("IP id"),
+    "bundle": _("Bundle"),
+    "allowed_dscp": _("Allowed marks"),
+    "from_dscp": _("Mark at the first point"),
+    "to_dscp": _("Mark at a later point"),
 }
 
 GAP_REASONS: dict[str, Text] = {

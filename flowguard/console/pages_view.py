@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from flowguard.console import labels
 from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
 from flowguard.queries import verdicts
 from flowguard.queries.sensors import sensor_rows
@@ -21,9 +22,18 @@ WITHDRAWABLE = (S.PROPOSED, S.APPLYING, S.ACTIVE, S.NEEDS_PERSON)
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """form: text, time (ns), marks (list of DSCP), shares (DSCP and packets) or unknown."""
+
+    label: Any
+    form: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
-    text: str
-    pairs: tuple[tuple[str, Any], ...]
+    title: Any
+    values: tuple[Value, ...]
 
 
 def verdict(row: Verdict) -> dict[str, Any]:
@@ -39,10 +49,29 @@ def verdict(row: Verdict) -> dict[str, Any]:
 
 
 def _fact(item: Any) -> Fact:
-    """Engines say more from release to release: words come first, whatever else they send stands below them."""
+    """Engines say more from release to release: what has no word here is shown under its own name."""
     if not isinstance(item, dict):
         return Fact(str(item), ())
-    return Fact(str(item.get("text", "")), tuple((key, value) for key, value in item.items() if key != "text"))
+    kind = str(item.get("kind", ""))
+    title = labels.EVIDENCE.get(kind) or item.get("text") or kind
+    return Fact(title, tuple(_value(key, value) for key, value in item.items() if key not in ("kind", "text")))
+
+
+def _value(key: str, value: Any) -> Value:
+    label = labels.EVIDENCE_FIELDS.get(key, key)
+    if value is None:
+        return Value(label, "anything" if key == "allowed_dscp" else "unknown", None)
+    if key.endswith("_ns") and isinstance(value, int):
+        return Value(label, "time", value)
+    if key.endswith("_dscp") and _all_marks(value):
+        return Value(label, "marks", value if isinstance(value, list) else [value])
+    if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdigit() for mark in value):
+        return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
+    return Value(label, "text", str(value)[:64])
+
+
+def _all_marks(value: Any) -> bool:
+    return all(isinstance(mark, int) and 0 <= mark <= 63 for mark in (value if isinstance(value, list) else [value]))
 
 
 def guard(row: Guard) -> dict[str, Any]:

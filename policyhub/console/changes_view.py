@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from policyhub.console import labels
 from policyhub.console.diff import side_by_side
 from policyhub.console.forms import ApproveForm, ReasonForm
 from policyhub.models import Change
@@ -51,7 +52,9 @@ def track(change: Change) -> list[Step]:
         (S.VERIFIED, _("verified by configuration")),
         (S.CONFIRMED, _("verified by packets") if change.confirm_by == "packets" else _("confirmed")),
     ]
-    if change.state in ENDED_EARLY:
+    if change.state == S.CONFIRMED:  # one that found nothing to do skipped most of the way
+        way = [step for step in way if step[0] in reached]
+    elif change.state in ENDED_EARLY:
         way = [step for step in way if step[0] in reached] + [(change.state, change.get_state_display())]
     elif change.state in TAKEN_BACK:
         last = S.REVERT_FAILED if change.state == S.REVERT_FAILED else S.REVERTED
@@ -89,6 +92,7 @@ def context(request: HttpRequest, change: Change) -> dict[str, Any]:
         "last_event": events[-1].pk if events else 0,
         "track": track(change),
         "diff": section_diff(change),
+        "trouble": labels.last_said(events) or change.error if labels.tone(change.state) == "bad" else "",
         "own": own,
         "approve_form": ApproveForm(request=request, initial={"plan_sha256": change.plan_sha256})
         if may_approve and not own

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import gettext_lazy
 
 from policyhub.console import labels, registry
 from policyhub.console.registry import (
@@ -30,13 +30,27 @@ from policyhub.queries import home, search
 
 SYSTEM = "system"
 NAVIGATION = (
-    NavEntry("home", lazy("Home"), "console:home", "home", 10, shortcut="h"),
-    NavEntry("findings", lazy("Findings"), "console:findings", "findings", 30, shortcut="f", permission="policyhub.view_finding"),
-    NavEntry("changes", lazy("Changes"), "console:changes", "changes", 60, shortcut="c", permission="policyhub.view_change"),
-    NavEntry("devices", lazy("Devices"), "console:devices", "devices", 70, shortcut="d", permission="policyhub.view_device"),
-    NavEntry("audit", lazy("Audit"), "console:audit", "audit", 20, SYSTEM, "a", "policyhub.view_auditentry"),
-    NavEntry("killswitch", lazy("Kill switch"), "console:killswitch", "stop", 30, SYSTEM, "k", "policyhub.view_killswitch"),
-    NavEntry("about", lazy("Help"), "console:about", "help", 40, SYSTEM),
+    NavEntry("home", gettext_lazy("Home"), "console:home", "home", 10, shortcut="h"),
+    NavEntry(
+        "findings",
+        gettext_lazy("Findings"),
+        "console:findings",
+        "findings",
+        30,
+        shortcut="f",
+        permission="policyhub.view_finding",
+    ),
+    NavEntry(
+        "changes", gettext_lazy("Changes"), "console:changes", "changes", 60, shortcut="c", permission="policyhub.view_change"
+    ),
+    NavEntry(
+        "devices", gettext_lazy("Devices"), "console:devices", "devices", 70, shortcut="d", permission="policyhub.view_device"
+    ),
+    NavEntry("audit", gettext_lazy("Audit"), "console:audit", "audit", 20, SYSTEM, "a", "policyhub.view_auditentry"),
+    NavEntry(
+        "killswitch", gettext_lazy("Kill switch"), "console:killswitch", "stop", 30, SYSTEM, "k", "policyhub.view_killswitch"
+    ),
+    NavEntry("about", gettext_lazy("Help"), "console:about", "help", 40, SYSTEM),
 )
 
 
@@ -44,16 +58,23 @@ def register() -> None:
     """Called once, when the app is ready."""
     registry.navigation.register(*NAVIGATION)
     registry.panels.register(
-        Panel("waiting", lazy("Waits for you"), "console/parts/panel_feed.html", _waiting_panel, 10),
-        Panel("today", lazy("Done in the last 24 h"), "console/parts/panel_feed.html", _today_panel, 20),
-        Panel("findings", lazy("Open findings"), "console/parts/panel_findings.html", _findings, 40, "policyhub.view_finding"),
+        Panel("waiting", gettext_lazy("Waits for you"), "console/parts/panel_feed.html", _waiting_panel, 10),
+        Panel("today", gettext_lazy("Done in the last 24 h"), "console/parts/panel_feed.html", _today_panel, 20),
+        Panel(
+            "findings",
+            gettext_lazy("Open findings"),
+            "console/parts/panel_findings.html",
+            _findings,
+            40,
+            "policyhub.view_finding",
+        ),
     )
     registry.feeds.register(Feed("changes", "today", _changes_today), Feed("policy", "waiting", _policy_waiting))
     registry.headlines.register(Source("stuck-changes", _stuck))
     registry.searches.register(
-        SearchGroup("devices", lazy("Devices"), _find_devices, 10, "policyhub.view_device"),
-        SearchGroup("findings", lazy("Findings"), _find_findings, 30, "policyhub.view_finding"),
-        SearchGroup("changes", lazy("Changes"), _find_changes, 40, "policyhub.view_change"),
+        SearchGroup("devices", gettext_lazy("Devices"), _find_devices, 10, "policyhub.view_device"),
+        SearchGroup("findings", gettext_lazy("Findings"), _find_findings, 30, "policyhub.view_finding"),
+        SearchGroup("changes", gettext_lazy("Changes"), _find_changes, 40, "policyhub.view_change"),
     )
     registry.streams.register(Stream("change", _change_events, "policyhub.view_change"), Stream("home", _home_events))
     registry.pulses.register(Pulse("policy", home.pulse))
@@ -110,7 +131,9 @@ def _stuck(now: datetime) -> Iterable[Headline]:
         text = _("Change #%(number)d on %(device)s could not be taken back. A person is needed on the device.")
         url = reverse("console:changes-detail", args=[change.pk])
         values = {"number": change.pk, "device": change.device.name}
-        yield Headline(Alarm.FIRE, text % values, url, _("Open the change"), note=change.error, weight=1e15)
+        yield Headline(
+            Alarm.FIRE, text % values, url, _("Open the change"), note=labels.last_said(change.events.all()), weight=1e15
+        )
 
 
 def _find_devices(text: str, realm: str | None) -> list[Hit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.functional import Promise
@@ -96,15 +96,55 @@ def tone(state: str) -> str:
     return next((name for name, states in TONES.items() if state in states), "plain")
 
 
+# Identifiers that stored messages carry as values.
+WORDS: dict[str, Text] = {
+    "observe": _("observe"),
+    "propose": _("propose"),
+    "auto": _("automatic"),
+    "request": _("on request"),
+    "lab": _("lab"),
+    "production": _("production"),
+    "installed": _("installed"),
+    "broken": _("not as installed"),
+    "core": _("core"),
+    "access": _("access"),
+    "firewall": _("firewall"),
+    "router": _("router"),
+}
+
+
+def word(value: Any) -> Any:
+    """A value of a stored message: a nested message, an identifier, a list of rails, or what it is."""
+    if isinstance(value, Mapping) and "text" in value:
+        return said(str(value["text"]), value.get("values"))
+    known = WORDS.get(value) if isinstance(value, str) else None
+    if known is None and isinstance(value, str):
+        names = value.split(", ")
+        return ", ".join(str(GUARDRAILS[name]) for name in names) if all(name in GUARDRAILS for name in names) else value
+    return value if known is None else str(known)
+
+
 def said(template: str, values: Mapping[str, Any] | None) -> str:
     """A stored message (policyhub.domain.message) in the reader's language; values that do not fit leave it as it is."""
     if not template:
         return ""
     translated = gettext(template)
     try:
-        return translated % values if values else translated
+        return translated % {key: word(value) for key, value in values.items()} if values else translated
     except (KeyError, TypeError, ValueError):
         return translated
+
+
+def event_said(event: Any) -> str:
+    """The words of one row of a timeline: of a change (its message stands in `data`) or of a correction."""
+    stored = event.data.get("said")
+    return said(stored["text"], stored.get("values")) if stored else said(event.message, event.data)
+
+
+def last_said(events: Iterable[Any]) -> str:
+    """What the newest row says; "" when nothing happened yet."""
+    rows = list(events)
+    return event_said(rows[-1]) if rows else ""
 
 
 def check_title(name: str) -> Text:

@@ -29,8 +29,9 @@ class Waiting:
 
 
 def stuck() -> list[Change]:
-    """Changes whose inverse did not take effect."""
-    return list(Change.objects.select_related("device").filter(state=Change.State.REVERT_FAILED).order_by("-pk")[:MOST])
+    """Changes whose inverse did not take effect, with their timelines."""
+    rows = Change.objects.select_related("device").prefetch_related("events").filter(state=Change.State.REVERT_FAILED)
+    return list(rows.order_by("-pk")[:MOST])
 
 
 def waiting() -> Waiting:

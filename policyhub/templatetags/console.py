@@ -111,8 +111,12 @@ def said(row: Any) -> str:
     """The words of a timeline event (message, data) or of a guard rail ({text, values} or {reason})."""
     if isinstance(row, dict):
         return labels.said(str(row.get("text") or row.get("reason") or ""), row.get("values"))
-    stored = row.data.get("said")
-    return labels.said(stored["text"], stored.get("values")) if stored else labels.said(row.message, row.data)
+    return labels.event_said(row)
+
+
+@register.filter
+def word(value: Any) -> Any:
+    return labels.word(value)
 
 
 @register.filter

@@ -160,7 +160,7 @@ def test_device_text_is_never_markup(rows: Sample, admin: Client) -> None:
     rows.finding.message = "<script>alert(1)</script>"
     rows.finding.rule = "<img src=x onerror=alert(1)>"
     rows.finding.save()
-    rows.verdict.evidence = [{"text": "<b>bold</b>", "<i>": "</dl>"}]
+    rows.verdict.evidence = [{"text": "<b>bold</b>", "<i>": "</dl><b>bold"}]
     rows.verdict.business = "<b>algorithm</b>"
     rows.verdict.save()
     for name in ("findings", "findings-detail", "traffic", "traffic-detail", "home", "search"):

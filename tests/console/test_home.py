@@ -90,7 +90,7 @@ def test_departure_is_told_with_who_how_much_which_mark_and_since_when(client: C
 def test_departure_in_chinese_is_a_chinese_sentence(client: Client, sensor: Sensor) -> None:
     sample_rows.verdict(sensor, now(), 0)
     client.cookies["django_language"] = "zh-hans"
-    assert "algorithm test的 1 台主机以 EF (46) 标记发送 3.2 Gbit/s" in top(client)[1]
+    assert "algorithm test 的 1 台主机以 EF (46) 标记发送 3.2 Gbit/s" in top(client)[1]
 
 
 def test_host_is_not_blamed_for_a_mark_the_network_changed(client: Client, sensor: Sensor) -> None:

@@ -282,8 +282,18 @@ def verdict(sensor: Sensor, now: datetime, number: int = 0, **fields: Any) -> Ve
         signals=["dscp-outside-allowance", "volume", "persisted"],
         received_at=now,
         evidence=[
-            {"text": "first packet with the mark", "ts_ns": _ns(now) - 51 * NS, "length": 1514, "dscp": 46},
-            {"text": "allowed by the ledger", "allowed_dscp": [0, 8], "identity": "algo"},
+            {
+                "kind": "first-packet",
+                "point": "in0",
+                "ts_ns": _ns(now) - 51 * NS + 123_456_789,
+                "sport": 40112,
+                "dport": 9000,
+                "ip_id": 4711,
+            },
+            {"kind": "last-packet", "point": "in0", "ts_ns": _ns(now), "sport": 40112, "dport": 9000, "ip_id": None},
+            {"kind": "allowance", "bundle": "ab" * 32, "allowed_dscp": [0, 8]},
+            {"kind": "rewritten", "from_dscp": 46, "to_dscp": {"0": 1200}},
+            {"kind": "said-by-a-newer-engine", "text": "burst", "frames": 7},
         ],
         **{**values, **fields},
     )
@@ -312,7 +322,7 @@ RAILS = [
 def change(device: Device, now: datetime, kind: str, state: str, number: int, **fields: Any) -> Change:
     """A change whose plan hash is right, so that it can be approved."""
     member = {"member": f"10.10.8.{100 + number % 150}/32"} if kind.startswith("member") else {}
-    adding = (f"nft add element inet phg_core1 members4 {{ {next(iter(member.values()), str())} }}",)
+    adding = (f"nft add element inet phg_core1 members4 {{ {next(iter(member.values()), '')} }}",)
     lines, inverse = (adding, tuple(line.replace("add", "delete") for line in adding)) if member else (INSTALL, INVERSE)
     spec = {**SPEC, **member}
     row = Change(
@@ -350,6 +360,11 @@ def timeline(row: Change, now: datetime, *states: tuple[str, str]) -> None:
 def incident(core: Device, sensor: Sensor, now: datetime, admin: User) -> tuple[Guard, Change, Change, Verdict, Enforcement]:
     install = change(
         core, now - timedelta(days=2), "guard-install", "confirmed", 1, push_outcome="applied", after_section=SECTION % ""
+    )
+    timeline(
+        install,
+        now - timedelta(days=2),
+        *((state, state) for state in ("proposed", "approved", "armed", "pushed", "verified", "confirmed")),
     )
     guard = Guard.objects.create(
         device=core, name="PHG-CORE1", spec=SPEC, state="installed", install_change=install, created_at=now - timedelta(days=2)
@@ -502,7 +517,7 @@ def sample(now: datetime | None = None) -> Sample:
     identities(core.realm)
     sensor = sensors(core, now)
     guard, proposed, confirmed, seen, active = incident(core, sensor, now, admin)
-    change(
+    stuck = change(
         edge,
         now - timedelta(hours=3),
         "guard-remove",
@@ -511,6 +526,7 @@ def sample(now: datetime | None = None) -> Sample:
         push_outcome="partial",
         error="the inverse did not take effect 2 times",
     )
+    timeline(stuck, now, ("revert-failed", "something that is not ours changed while the inverse was sent; look at the device"))
     Schedule.objects.create(name="sample", task="policyhub.start_sweep", every_s=86400, next_due_at=now + timedelta(days=1))
     KillSwitch.objects.create(
         scope="campus", engaged=True, changed_by="wang.fang", changed_at=now, reason="frozen for the quarter's end"
