@@ -15,6 +15,7 @@ from policyhub.domain.change import PushOutcome
 from policyhub.domain.errors import LeaseLost, PolicyHubError, Stopped
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.plan_lint import lint
+from policyhub.models import Change
 from policyhub.transport.errors import ConnectionLost, TimedOut, TransportError
 
 KILLED_RETRY = timedelta(seconds=10)
@@ -33,14 +34,19 @@ def fail(work: Work, said: Message, outcome: PushOutcome = PushOutcome.NOT_APPLI
 
 
 def wait(work: Work, pause: timedelta, said: Message | None = None, **data: object) -> bool:
-    """Stay in this state; the sentence enters the timeline unless it is the last one there."""
+    """Stay in this state; the sentence enters the timeline unless it is the last one there.
+
+    Somebody who asked for an earlier step meanwhile (a confirmation) is not overruled.
+    """
     change, again = work.change, work.clock() + pause
-    last = change.events.order_by("-pk").first()
-    if said is None or (last is not None and last.message == str(said)):
-        type(change).objects.filter(pk=change.pk).update(next_step_at=again)
+    mine = Change.objects.filter(pk=change.pk)
+    held = change.next_step_at
+    mine = mine.filter(next_step_at__isnull=True) if held is None else mine.filter(next_step_at=held)
+    if mine.update(next_step_at=again):
         change.next_step_at = again
-    else:
-        note(change, said, now=work.clock(), data=data, next_step_at=again)
+    last = change.events.order_by("-pk").first()
+    if said is not None and (last is None or last.message != str(said)):
+        note(change, said, now=work.clock(), data=data)
     return False
 
 

@@ -112,6 +112,23 @@ def test_waits_for_packets_then_confirms(bench, told):
     assert told.count(("flowguard.step_enforcement", 5)) == 3  # approved, verified, confirmed
 
 
+@IOS
+def test_confirmation_that_comes_while_a_worker_looks_is_not_lost(bench, monkeypatch):
+    bench.do()
+    change = bench.approve(bench.plan(ADD, MEMBER, confirm_by="packets"))
+    verified = changes.HANDLERS[S.VERIFIED]
+
+    def and_confirmed_meanwhile(work):
+        changes.confirm(change_id=change.pk, actor="flowguard", now=bench.clock())
+        return verified(work)
+
+    monkeypatch.setitem(changes.HANDLERS, S.VERIFIED, and_confirmed_meanwhile)
+    bench.step(change)
+    monkeypatch.setitem(changes.HANDLERS, S.VERIFIED, verified)
+    assert change.state == S.VERIFIED and change.next_step_at <= bench.clock()
+    assert bench.finish(change).state == S.CONFIRMED
+
+
 @BOTH
 def test_taken_back_when_nobody_confirms_in_time(bench):
     bench.do()
