@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import socket
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -22,6 +26,7 @@ from tests.support.wires import Router, inside, ip
 
 pytestmark = pytest.mark.root
 WAIT_S = 10.0
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -209,3 +214,40 @@ def test_an_unknown_interface_is_refused_with_the_cure(router):
     with inside(router.router), pytest.raises(native_capture.CaptureError, match=r"no such interface\. List") as caught:
         native_capture.Live([("x", "nothere0")])
     assert (caught.value.code, caught.value.file) == ("NC-E005", "nothere0")
+
+
+def test_what_the_kernel_had_no_room_for_is_counted_and_the_seconds_are_incomplete(router, wire):
+    traffic = Traffic(router, random.Random(), 46)
+    command = ["ip", "netns", "exec", router.router, sys.executable, "-m", "tests.support.live_child", "in0", "1500"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as child:
+        try:
+            bodies = until_deadline(child.stdout)
+            assert next(bodies)["health"]["received"] == 0
+            child.send_signal(signal.SIGSTOP)
+            sent = 4_000
+            for frame in traffic.frames(1) * sent:
+                wire.send(frame)
+            time.sleep(1.1)
+            child.send_signal(signal.SIGCONT)
+            told = next(body for body in bodies if counted(body) >= sent)
+            for frame in traffic.frames(2):
+                time.sleep(1.1)
+                wire.send(frame)
+            rows = next(body["observations"] for body in bodies if body["observations"])
+        finally:
+            child.kill()
+    health = told["health"]
+    assert health["dropped"]["kernel"] > 0
+    assert counted(told) == sent
+    assert not rows[0]["complete"]
+
+
+def counted(body: dict[str, Any]) -> int:
+    return int(body["health"]["received"] + body["health"]["dropped"]["kernel"])
+
+
+def until_deadline(lines: IO[str]) -> Iterator[dict[str, Any]]:
+    end = time.monotonic() + 3 * WAIT_S
+    for line in lines:
+        assert time.monotonic() < end, line
+        yield json.loads(line)

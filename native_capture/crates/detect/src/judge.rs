@@ -14,6 +14,8 @@ const SECOND: u64 = 1_000_000_000;
 const CLOSE_NS: u64 = 60 * SECOND;
 /// Most verdicts open at once; a flood of forged sources must not take all memory.
 const MAX_OPEN: usize = 65_536;
+/// Of these, so many of unknown sources: forged addresses must not crowd out known offenders.
+const MAX_UNKNOWN: usize = 16_384;
 /// Signal "volume": this share of the mark's bytes at the point in a whole second, with at least so many packets.
 const VOLUME_SHARE: u64 = 10;
 const VOLUME_PACKETS: u64 = 20;
@@ -67,6 +69,7 @@ struct Seen {
 
 struct Open {
     key: Key,
+    realm: String,
     id: String,
     revision: u64,
     who: u32,
@@ -92,12 +95,21 @@ pub struct Judge {
     generation: u32,
     by_key: HashMap<Key, usize, KeyedState>,
     open: Vec<Open>,
+    unknown: usize,
     overflow: u64,
 }
 
 impl Judge {
     pub fn new(places: Vec<Place>) -> Self {
-        Self { places, bundle: None, generation: 0, by_key: HashMap::default(), open: Vec::new(), overflow: 0 }
+        Self {
+            places,
+            bundle: None,
+            generation: 0,
+            by_key: HashMap::default(),
+            open: Vec::new(),
+            unknown: 0,
+            overflow: 0,
+        }
     }
 
     /// Judge by this bundle from now on; open verdicts stay until they close by themselves.
@@ -140,7 +152,7 @@ impl Judge {
         }
         let number = match found {
             Some(number) => number,
-            None if self.open.len() >= MAX_OPEN => {
+            None if self.is_full(key.name) => {
                 self.overflow += 1;
                 return;
             }
@@ -153,11 +165,17 @@ impl Judge {
         }
     }
 
+    fn is_full(&self, name: Name) -> bool {
+        let crowded = name == Name::UnknownIdentityInPriority && self.unknown >= MAX_UNKNOWN;
+        crowded || self.open.len() >= MAX_OPEN
+    }
+
     fn begin(&mut self, key: Key, offence: &Offence<'_>) -> usize {
-        let realm = self.realm(offence.point);
-        let mut parts = key.json(realm);
+        let realm = self.places.get(usize::from(offence.point)).map_or_else(String::new, |place| place.realm.clone());
+        let mut parts = key.json(&realm);
         parts.push(json!(offence.ts_ns));
-        self.open.push(Open::new(key, identity(&Value::Array(parts)), offence));
+        self.open.push(Open::new(key, realm, identity(&Value::Array(parts)), offence));
+        self.unknown += usize::from(key.name == Name::UnknownIdentityInPriority);
         self.by_key.insert(key, self.open.len() - 1);
         self.open.len() - 1
     }
@@ -191,8 +209,9 @@ impl Judge {
     fn close(&mut self, number: usize, out: &mut Vec<Verdict>) {
         let now_ns = self.open[number].last.ts_ns;
         self.emit(number, now_ns, true, out);
-        self.by_key.remove(&self.open[number].key);
-        self.open.swap_remove(number);
+        let closed = self.open.swap_remove(number);
+        self.by_key.remove(&closed.key);
+        self.unknown -= usize::from(closed.key.name == Name::UnknownIdentityInPriority);
         if let Some(moved) = self.open.get(number) {
             self.by_key.insert(moved.key, number);
         }
@@ -205,10 +224,6 @@ impl Judge {
         open.dirty = false;
         let verdict = self.verdict(&self.open[number], closed);
         out.push(verdict);
-    }
-
-    fn realm(&self, point: u16) -> &str {
-        self.places.get(usize::from(point)).map_or("", |place| place.realm.as_str())
     }
 
     fn point(&self, point: u16) -> &str {
@@ -224,7 +239,7 @@ impl Judge {
             id: open.id.clone(),
             revision: open.revision,
             name: key.name,
-            realm: self.realm(open.first.point).to_owned(),
+            realm: open.realm.clone(),
             point: self.point(open.first.point).to_owned(),
             src: address(key.version, key.src),
             dst: address(key.version, key.dst),
@@ -343,10 +358,11 @@ impl Key {
 }
 
 impl Open {
-    fn new(key: Key, id: String, offence: &Offence<'_>) -> Self {
+    fn new(key: Key, realm: String, id: String, offence: &Offence<'_>) -> Self {
         let seen = Seen::of(offence);
         Self {
             key,
+            realm,
             id,
             revision: 0,
             who: offence.who,

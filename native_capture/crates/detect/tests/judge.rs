@@ -152,3 +152,17 @@ fn the_same_host_and_service_is_one_verdict_whatever_the_client_port() -> Result
     assert_eq!(serde_json::to_value(out[1].server_port).ok(), Some("ephemeral".into()));
     Ok(())
 }
+
+#[test]
+fn forged_sources_do_not_crowd_out_a_known_offender() -> Result<(), BundleError> {
+    let (mut judge, mut out) = (judge()?, Vec::new());
+    for src in 0..70_000 {
+        let key = FlowKey { src, ..KEY };
+        let forged = Offence { name: Name::UnknownIdentityInPriority, who: 0, key: &key, ..offence(0) };
+        judge.offend(&forged, |_| None, &mut out);
+    }
+    assert!(judge.overflow() > 50_000);
+    judge.offend(&offence(1), |_| None, &mut out);
+    assert_eq!(out.last().map(|v| v.name), Some(Name::ClassNotAllowed));
+    Ok(())
+}

@@ -168,6 +168,8 @@ struct Worker {
     lanes: Vec<Lane>,
     newest_ns: u64,
     quiet: u32,
+    /// Points that lost packets after the last one read: the loss lasts until the next packet.
+    losing: Vec<bool>,
     health: Health,
     shared: Arc<Shared>,
 }
@@ -181,7 +183,8 @@ impl Worker {
         });
         let health = Health { engine: env!("CARGO_PKG_VERSION"), points: points.collect(), ..Health::default() };
         let lanes = names.iter().map(|_| Lane::default()).collect();
-        Self { core: Core::new(names, SIZE), feed, lanes, newest_ns: 0, quiet: 0, health, shared }
+        let losing = vec![false; names.len()];
+        Self { core: Core::new(names, SIZE), feed, lanes, newest_ns: 0, quiet: 0, losing, health, shared }
     }
 
     fn set_bundle(&mut self, bundle: Arc<Bundle>) {
@@ -218,15 +221,20 @@ impl Worker {
 
     /// Take everything that waits, and the counters.
     fn read(&mut self) -> usize {
-        let (lanes, newest_ns) = (&mut self.lanes, &mut self.newest_ns);
-        let read = self.feed.read(&mut |number, packet| {
+        let Self { core, feed, lanes, newest_ns, losing, .. } = self;
+        let read = feed.read(&mut |number, packet| {
             *newest_ns = (*newest_ns).max(packet.ts_ns);
+            if losing[number] {
+                losing[number] = false;
+                core.dropped(number, packet.ts_ns);
+            }
             lanes[number].push(packet);
         });
         for (number, point) in self.health.points.iter_mut().enumerate() {
             let taken = self.feed.taken(number);
             if taken.dropped > point.dropped {
                 self.core.dropped(number, self.newest_ns);
+                self.losing[number] = true;
             }
             (point.received, point.dropped) = (taken.received, taken.dropped);
         }

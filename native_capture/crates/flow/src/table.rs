@@ -8,7 +8,14 @@ use crate::dscp::DscpSet;
 use crate::key::{FlowKey, KeyedState};
 use crate::tcp::{TcpCounts, TcpDirection, TcpEvent};
 
-/// `flows`: most records kept at once. `idle_ns`: forget a flow after this long without a packet (None: never).
+/// A flow with a packet this recent is never pushed out: its packets may still be on their way to another point.
+const RECENT_NS: u64 = 2_000_000_000;
+/// Records looked at to find the one to push out.
+const LOOK: usize = 32;
+
+/// `flows`: most records kept at once. `idle_ns`: forget a flow after this long without a packet (None: never). When the
+/// table is full and flows may be forgotten, the stalest of a few gives way to a new one, so that a flood of new flows
+/// cannot blind the judge.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub flows: usize,
@@ -97,7 +104,7 @@ impl FlowTable {
     }
 
     fn begin(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<u32> {
-        if self.by_key.len() >= self.limits.flows {
+        if self.by_key.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
             self.overflow += 1;
             return None;
         }
@@ -182,15 +189,42 @@ impl FlowTable {
         let Some(idle) = self.limits.idle_ns else { return };
         for _ in 0..steps.min(self.flows.len()) {
             self.sweep = (self.sweep + 1) % self.flows.len();
-            let flow = &mut self.flows[self.sweep];
+            let flow = &self.flows[self.sweep];
             if flow.alive && flow.last_ns.saturating_add(idle) < now_ns {
-                flow.alive = false;
-                self.by_key.remove(&flow.key);
-                let number = flow.talk;
-                self.free.push(self.sweep as u32);
-                self.leave(number);
+                self.forget(self.sweep);
             }
         }
+    }
+
+    /// Make room for one flow; false when none may go.
+    fn push_out(&mut self, now_ns: u64) -> bool {
+        if self.limits.idle_ns.is_none() {
+            return false;
+        }
+        let mut stalest = None;
+        for _ in 0..LOOK.min(self.flows.len()) {
+            self.sweep = (self.sweep + 1) % self.flows.len();
+            let flow = &self.flows[self.sweep];
+            if flow.alive && stalest.is_none_or(|(last_ns, _)| flow.last_ns < last_ns) {
+                stalest = Some((flow.last_ns, self.sweep));
+            }
+        }
+        match stalest {
+            Some((last_ns, number)) if last_ns.saturating_add(RECENT_NS) < now_ns => {
+                self.forget(number);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn forget(&mut self, number: usize) {
+        let flow = &mut self.flows[number];
+        flow.alive = false;
+        self.by_key.remove(&flow.key);
+        let talk = flow.talk;
+        self.free.push(number as u32);
+        self.leave(talk);
     }
 
     fn leave(&mut self, number: u32) {
@@ -250,6 +284,18 @@ mod tests {
         assert_eq!(number.map(|n| table.server_port(n)), Some(40_000));
         see(&mut table, &Packet { tcp_flags: tcp_flag::SYN, ..reverse(&tcp) });
         assert_eq!(number.map(|n| table.server_port(n)), Some(9_000));
+    }
+
+    #[test]
+    fn a_flood_pushes_out_stale_flows_but_no_recent_one() {
+        let second = 1_000_000_000;
+        let mut table = FlowTable::new(Limits { flows: 3, idle_ns: Some(300 * second) });
+        for (port, at) in [(1, 0), (2, 5), (3, 9), (4, 10), (5, 10), (6, 10)] {
+            see(&mut table, &packet(port, 9, at * second));
+        }
+        let mut kept: Vec<_> = table.iter().map(|(_, flow)| flow.key.sport).collect();
+        kept.sort_unstable();
+        assert_eq!((kept, table.overflow()), (vec![3, 4, 5], 1));
     }
 
     #[test]
