@@ -173,7 +173,7 @@ def _branches(state: _State, name: str) -> None:
 def _branch(facts: Facts, name: str, part: list[Node]) -> Facts:
     at = next((i for i, node in enumerate(part) if isinstance(node, Token) and node.text == ":"), None)
     made = facts.copy()
-    if at is None or at + 1 >= len(part):
+    if not at or at + 1 >= len(part):  # no key in front of the colon, or no verdict behind it
         raise NotUnderstood(f"{text_of(part)[:40]!r} is not an element of a verdict map")
     key, verdict = part[:at], part[at + 1 :]
     first = key[0]
