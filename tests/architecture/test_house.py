@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.support.services import ROOT
 
@@ -199,6 +201,22 @@ def test_the_smaller_locks_are_parts_of_the_tested_one() -> None:
 
     assert pins("requirements.lock") <= pins("requirements-test.lock")
     assert pins("docker/requirements.lock") <= pins("requirements.lock")
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "docker/requirements.lock"])
+def test_a_lock_holds_what_every_distribution_in_it_needs(lock: str) -> None:
+    """Run time imports what an extra brings (kombu's Redis transport needs `packaging`), so extras that we ask for count."""
+    locked = {name.lower() for name in re.findall(r"^(\S+?)==", (ROOT / lock).read_text(), re.M)}
+    extras = {"celery": {"redis"}, "kombu": {"redis"}, "psycopg": {"binary"}}
+    missing = set()
+    for name in locked & {dist.name.lower() for dist in metadata.distributions()}:
+        for requirement in map(Requirement, metadata.requires(name) or []):
+            wanted = any(
+                not requirement.marker or requirement.marker.evaluate({"extra": x}) for x in extras.get(name, set()) | {""}
+            )
+            if wanted and requirement.name.lower().replace("_", "-") not in locked:
+                missing.add(f"{name} needs {requirement}")
+    assert missing == set()
 
 
 def test_the_hooks_before_a_commit_are_the_lines_of_make_lint() -> None:
