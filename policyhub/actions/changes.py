@@ -93,7 +93,11 @@ def plan(
         notify_id=notify_id,
         created_at=now,
     )
-    said = _fill(change, kind, spec, member, now)
+    return _store(change, _fill(change, kind, spec, member, now), now)
+
+
+def _store(change: Change, said: Message, now: datetime) -> Change:
+    """Keep the plan; a plan without lines has reached its end. Somebody may have planned the same a moment earlier: then theirs."""
     try:
         with transaction.atomic():
             create(change, said, now=now)
@@ -101,7 +105,7 @@ def plan(
                 already = Message(gettext_noop("the device is already as planned; nothing was sent"))
                 move(change, State.CONFIRMED, already, now=now, push_outcome=PushOutcome.APPLIED, pushed_at=now)
     except IntegrityError:
-        return Change.objects.get(idempotency_key=idempotency_key)  # somebody planned the same a moment earlier
+        return Change.objects.get(idempotency_key=change.idempotency_key)
     return change
 
 
