@@ -97,7 +97,7 @@ def plan(
 
 
 def _store(change: Change, said: Message, now: datetime) -> Change:
-    """Keep the plan; a plan without lines has reached its end. Somebody may have planned the same a moment earlier: then theirs."""
+    """Keep the plan; one without lines has reached its end. When somebody planned the same a moment earlier, theirs counts."""
     try:
         with transaction.atomic():
             create(change, said, now=now)
