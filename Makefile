@@ -18,7 +18,7 @@ export ROOTLESS
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CARGO := cargo --quiet
 MANIFEST := native_capture/Cargo.toml
-RUST_SOURCES := $(shell find native_capture -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name Cargo.lock \) -print 2>/dev/null)
+RUST_SOURCES := $(shell find native_capture -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
 .PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-postgres
 
