@@ -219,10 +219,10 @@ class Processes:
         self.running.clear()
 
 
-def answers_http(port: int) -> bool:
+def answers_http(port: int, host: str = "localhost") -> bool:
     """GET /healthz says 200."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2) as probe:
-        probe.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        probe.sendall(f"GET /healthz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
         return b" 200 " in probe.recv(64)
     return False
 
