@@ -190,15 +190,15 @@ def test_pruning_takes_old_ingested_batches_and_a_late_copy_is_still_a_copy(queu
     told = batch(verdicts=[verdict()], observations=[observation()])
     take(told)
     waiting = store(batch(2))
-    assert prune(now=later(days=6))["batches"] == 0
-    assert prune(now=later(days=8))["batches"] == 1
+    assert prune(now=later(hours=23))["batches"] == 0
+    assert prune(now=later(hours=25))["batches"] == 1
     assert list(VerdictBatch.objects.all()) == [waiting]
     assert Verdict.objects.get().batch is None
     assert not receive.store(sensor=sensors.enrol("core-1"), batch=told, now=later(days=8))
 
 
 def test_old_observations_are_pruned(queued):  # noqa: F811
-    old, new = int(later(days=-8).timestamp()), int(later(days=-1).timestamp())
+    old, new = int(later(days=-3).timestamp()), int(later(days=-1).timestamp())
     rows = [observation(start_ns=s * 10**9, end_ns=(s + 1) * 10**9) for s in (old, new)]
     take(batch(observations=rows))
     assert prune(now=NOW)["observations"] == 1
