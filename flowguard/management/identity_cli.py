@@ -10,8 +10,6 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from flowguard.actions.identities import import_identities
-from flowguard.queries.identities import identities, identity_table
 from policyhub.domain.errors import BadInput
 from policyhub.domain.identity import Identity
 
@@ -34,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
+    from flowguard.actions.identities import import_identities
+
     actor = f"cli:{getpass.getuser()}"
     text = _read(args.csv)
     told = import_identities(text=text, file=str(args.csv), actor=actor, now=timezone.now(), dry_run=args.dry_run)
@@ -46,12 +46,16 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
+    from flowguard.queries.identities import identities
+
     for one in identities():
         sys.stdout.write(f"{_line(one)}\n")
     return 0
 
 
 def _show(args: argparse.Namespace) -> int:
+    from flowguard.queries.identities import identity_table
+
     try:
         ipaddress.ip_address(args.address)
     except ValueError:

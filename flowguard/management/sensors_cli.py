@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from flowguard.actions import ingest, sensors
-from flowguard.models import VerdictBatch
-from flowguard.queries.sensors import SensorRow, sensor_rows
 from policyhub.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from flowguard.queries.sensors import SensorRow
 
 NEEDS_DJANGO = True
 
@@ -38,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
+    from flowguard.queries.sensors import sensor_rows
+
     for row in sensor_rows(now=timezone.now()):
         sys.stdout.write(f"{_line(row)}\n")
     return 0
@@ -52,12 +55,16 @@ def _line(row: SensorRow) -> str:
 
 
 def _assign(args: argparse.Namespace) -> int:
+    from flowguard.actions import sensors
+
     sensors.assign(name=args.name, group=args.group, actor=_actor(), now=timezone.now())
     sys.stdout.write(f"{args.name} is under {args.group}\n")
     return 0
 
 
 def _point(args: argparse.Namespace) -> int:
+    from flowguard.actions import sensors
+
     sensor, _, point = args.name.partition("/")
     if not sensor or not point:
         raise BadInput(f"{args.name!r}: write SENSOR/POINT, e.g. core-1/out0")
@@ -70,6 +77,9 @@ def _point(args: argparse.Namespace) -> int:
 
 
 def _retry(args: argparse.Namespace) -> int:
+    from flowguard.actions import ingest
+    from flowguard.models import VerdictBatch
+
     if not VerdictBatch.objects.filter(pk=args.batch, state=VerdictBatch.State.POISONED).exists():
         raise BadInput(f"batch {args.batch} is not among the unreadable ones. See `policyhub sensors list`")
     ingest.retry(batch_id=args.batch, now=timezone.now())

@@ -1,0 +1,23 @@
+"""`--help` of every command works where there is no service, no data folder and no settings, and leaves nothing behind."""
+
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+POLICYHUB = Path(sys.executable).with_name("policyhub")
+COMMANDS = sorted(entry.name for entry in entry_points(group="policyhub.commands"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_needs_nothing_and_leaves_nothing(command, tmp_path):
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("POLICYHUB_", "DJANGO_"))}
+    done = subprocess.run(
+        [POLICYHUB, command, "--help"], capture_output=True, text=True, cwd=tmp_path, env=bare, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: policyhub {command}")
+    assert list(tmp_path.iterdir()) == []
