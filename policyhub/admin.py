@@ -36,7 +36,7 @@ from policyhub.models import (
 SECRET_FIELDS = ("password", "private_key", "enable")
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows that only the service writes. `hidden`: columns that are shown to nobody (envelopes, digests)."""
 
     hidden: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self.hidden
 
 
-class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class AuditedAdmin(admin.ModelAdmin):
     """Rows that people keep here; each edit is also a row of the audit chain."""
 
     def save_model(self, request: HttpRequest, obj: models.Model, form: Any, change: bool) -> None:
@@ -75,7 +75,7 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         audit.record(f"admin.{obj._meta.model_name}.{verb}", actor=request.user, at=timezone.now(), **data)
 
 
-class CredentialForm(forms.ModelForm):  # type: ignore[type-arg]
+class CredentialForm(forms.ModelForm):
     """Secrets are written, never read back: an empty field keeps what is stored."""
 
     password = forms.CharField(

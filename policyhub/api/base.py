@@ -15,6 +15,7 @@ from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from policyhub.api.auth import ReadScope, TokenAuthentication, has_scope
 from policyhub.domain.errors import PolicyHubError
@@ -53,20 +54,20 @@ def act_permission(scope: str, perm: str) -> type[BasePermission]:
     return ActPermission
 
 
-class Base:
+class Base(APIView):
     """Mixin of every view: both ways to log in, our pages, our errors."""
 
     authentication_classes = [TokenAuthentication, SessionAuthentication]
-    pagination_class = Pages
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         return told
 
 
-class ReadView(Base, viewsets.ReadOnlyModelViewSet):  # type: ignore[type-arg]
+class ReadView(Base, viewsets.ReadOnlyModelViewSet[Any]):
     """List and detail. `rows` is called per request with the query parameters."""
 
     view_perm = ""
+    pagination_class = Pages
 
     def get_permissions(self) -> list[BasePermission]:
         if self.action in ("list", "retrieve", "metadata", None):
@@ -79,7 +80,7 @@ class ReadView(Base, viewsets.ReadOnlyModelViewSet):  # type: ignore[type-arg]
     def get_queryset(self) -> QuerySet[Any]:
         if getattr(self, "swagger_fake_view", False):
             return self.rows({})
-        return self.rows({key: value.replace("\0", "") for key, value in self.request.query_params.items()})
+        return self.rows({key: str(value).replace("\0", "") for key, value in self.request.query_params.items()})
 
 
 def number(text: str | None) -> int | None:

@@ -160,4 +160,4 @@ class Problem(serializers.Serializer[object]):
 
     code = serializers.CharField()
     message = serializers.CharField()
-    data = serializers.JSONField()
+    data = serializers.JSONField()  # type: ignore[assignment]

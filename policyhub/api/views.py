@@ -16,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from policyhub.actions import changes, kill_switch
 from policyhub.api import serializers as s
-from policyhub.api.base import Base, ReadView, act_permission, number, read_permission
+from policyhub.api.base import Base, Pages, ReadView, act_permission, number, read_permission
 from policyhub.models import Change, ConfigSnapshot, DeviceGroup, HostKey, KillSwitch, Realm, Sweep
 from policyhub.queries import findings, listings
 from policyhub.queries.findings import FindingFilter
@@ -111,9 +111,9 @@ class ChangeView(ReadView):
     def approve(self, request: Request, pk: str) -> Response:
         """Approve exactly the plan whose hash you send. The token must belong to a person other than the requester."""
         change, body = self.get_object(), _body(s.ApproveRequest, request)
-        if request.auth.user is None:  # type: ignore[union-attr]
+        if request.auth.user is None:
             raise PermissionDenied("Only a person approves: use a token that belongs to one.")
-        changes.approve(change=change, approver=request.auth.user, plan_sha256=body["plan_sha256"], now=timezone.now())  # type: ignore[union-attr]
+        changes.approve(change=change, approver=request.auth.user, plan_sha256=body["plan_sha256"], now=timezone.now())
         return self._now()
 
     @extend_schema(request=s.ReasonRequest, responses={200: s.ChangeSerializer, 409: s.Problem})
@@ -145,10 +145,11 @@ class AuditView(ReadView):
         return listings.audit(asked.get("actor", ""), asked.get("action", ""))
 
 
-class KillSwitchView(Base, GenericViewSet):  # type: ignore[type-arg]
+class KillSwitchView(Base, GenericViewSet[KillSwitch]):
     """Every scope that was ever switched; one that is not listed lets pushes through."""
 
     serializer_class = s.KillSwitchSerializer
+    pagination_class = Pages
     queryset = KillSwitch.objects.order_by("scope")
 
     def get_permissions(self) -> list[Any]:

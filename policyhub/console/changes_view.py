@@ -22,7 +22,7 @@ CANCELLABLE = (S.PROPOSED, S.APPROVED)
 ENDED_EARLY = (S.REFUSED, S.FAILED, S.CANCELLED)
 TAKEN_BACK = (S.REVERTING, S.REVERTED, S.REVERT_FAILED)
 # Which states lead to a milestone that is not reached yet.
-LEADS_TO = {
+LEADS_TO: dict[str, tuple[str, ...]] = {
     S.APPROVED: (S.PROPOSED,),
     S.ARMED: (S.APPROVED, S.PREFLIGHT),
     S.PUSHED: (S.ARMED, S.PUSHING),

@@ -120,6 +120,11 @@ class PasswordForm(forms.Form):
         return password
 
 
+def told_errors(form: forms.Form) -> str:
+    """All of the form's errors as one line, for a message."""
+    return " ".join(str(error) for errors in form.errors.values() for error in errors)
+
+
 class ApproveForm(PasswordForm):
     """plan_sha256: of the plan as it stood on the page that was read."""
 

@@ -13,12 +13,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -121,7 +122,7 @@ def chrome(site: str) -> Iterator[webdriver.Chrome]:
         driver.get(f"{site}/login/")
         driver.find_element(By.NAME, "username").send_keys("admin")
         driver.find_element(By.NAME, "password").send_keys(PASSWORD, Keys.ENTER)
-        WebDriverWait(driver, 10).until(lambda d: d.find_elements(By.CSS_SELECTOR, ".rail"))
+        until(driver, lambda d: d.find_elements(By.CSS_SELECTOR, ".rail"))
         yield driver
     finally:
         driver.quit()
@@ -132,6 +133,11 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Path(os.environ.get("POLICYHUB_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def until(driver: webdriver.Chrome, true: Callable[[webdriver.Chrome], Any]) -> None:
+    """Waits; an element that a live page swaps while we look at it is looked for again."""
+    WebDriverWait(driver, 10, ignored_exceptions=[StaleElementReferenceException, NoSuchElementException]).until(true)
 
 
 def resize(driver: webdriver.Chrome, width: int, height: int) -> None:
@@ -162,7 +168,7 @@ def test_page_fits_and_reads(site: str, chrome: webdriver.Chrome, shots: Path, n
         )
         resize(chrome, width, min(max(height, tall), 2600))
         if name == "docs":  # Swagger's own page: ours is only that it loads, offline
-            WebDriverWait(chrome, 10).until(lambda d: d.find_elements(By.CSS_SELECTOR, ".opblock"))
+            until(chrome, lambda d: d.find_elements(By.CSS_SELECTOR, ".opblock"))
         chrome.save_screenshot(str(shots / f"{name}-{language}-{theme}-{width}.png"))
         if name == "docs":
             continue
@@ -180,7 +186,7 @@ def test_rail_opens_on_a_narrow_screen_and_closes_with_escape(site: str, chrome:
     chrome.find_element(By.CSS_SELECTOR, ".menu").click()
     assert entry.is_displayed()
     chrome.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
-    WebDriverWait(chrome, 5).until(lambda d: not entry.is_displayed())
+    until(chrome, lambda d: not entry.is_displayed())
 
 
 def test_everything_goes_by_keyboard(site: str, chrome: webdriver.Chrome) -> None:
@@ -193,33 +199,33 @@ def test_everything_goes_by_keyboard(site: str, chrome: webdriver.Chrome) -> Non
             webdriver.ActionChains(chrome).send_keys(key).perform()
 
     press("g", "f")
-    WebDriverWait(chrome, 5).until(lambda d: d.current_url.endswith("/findings/"))
+    until(chrome, lambda d: d.current_url.endswith("/findings/"))
     press("j", "j", "k", "x")
     assert len(chrome.find_elements(By.CSS_SELECTOR, "input[name=finding]:checked")) == 1
     assert chrome.find_element(By.CSS_SELECTOR, "[data-count]").is_enabled()
     press("e")
-    WebDriverWait(chrome, 5).until(lambda d: "/findings/" in d.current_url and not d.current_url.endswith("/findings/"))
+    until(chrome, lambda d: "/findings/" in d.current_url and not d.current_url.endswith("/findings/"))
     press("?")
     assert chrome.find_element(By.ID, "help").is_displayed()
     press(Keys.ESCAPE)
     press("/")
     assert chrome.switch_to.active_element.get_attribute("id") == "search"
     press("10.10.8.101", Keys.ENTER)
-    WebDriverWait(chrome, 5).until(lambda d: "/search/?q=10.10.8.101" in d.current_url)
+    until(chrome, lambda d: "/search/?q=10.10.8.101" in d.current_url)
     assert "algorithm test" in chrome.find_element(By.TAG_NAME, "main").text
 
 
 def test_timeline_fills_live_and_leaves_a_half_typed_form_alone(site: str, chrome: webdriver.Chrome) -> None:
     chrome.get(f"{site}/changes/3/")
-    WebDriverWait(chrome, 10).until(lambda d: d.find_element(By.CSS_SELECTOR, ".live").get_attribute("data-state") == "live")
+    until(chrome, lambda d: d.find_element(By.CSS_SELECTOR, ".live").get_attribute("data-state") == "live")
     chrome.find_element(By.ID, "approve-password").send_keys("half")
     chrome.switch_to.new_window("tab")
     chrome.get(f"{site}/changes/3/")
     chrome.find_element(By.CSS_SELECTOR, 'form[action$="/cancel/"] button').click()
-    WebDriverWait(chrome, 10).until(lambda d: "cancelled by admin" in d.find_element(By.CSS_SELECTOR, ".timeline").text)
+    until(chrome, lambda d: "cancelled by admin" in d.find_element(By.CSS_SELECTOR, ".timeline").text)
     chrome.close()
     chrome.switch_to.window(chrome.window_handles[0])
-    WebDriverWait(chrome, 10).until(lambda d: "cancelled by admin" in d.find_element(By.CSS_SELECTOR, ".timeline").text)
+    until(chrome, lambda d: "cancelled by admin" in d.find_element(By.CSS_SELECTOR, ".timeline").text)
     assert chrome.find_element(By.ID, "approve-password").get_attribute("value") == "half"
 
 
@@ -239,7 +245,7 @@ def test_pages_work_without_scripts(site: str) -> None:
         driver.get(f"{site}/login/?next=/findings/%3Fseverity=high")
         driver.find_element(By.NAME, "username").send_keys("viewer")
         driver.find_element(By.NAME, "password").send_keys(PASSWORD, Keys.ENTER)
-        WebDriverWait(driver, 10).until(lambda d: "severity=high" in d.current_url)
+        until(driver, lambda d: "severity=high" in d.current_url)
         assert "UTC" in driver.find_element(By.CSS_SELECTOR, "td time").text
     finally:
         driver.quit()

@@ -15,7 +15,7 @@ from flowguard.console.forms import EnforcementFilterForm
 from flowguard.models import Enforcement
 from flowguard.queries import enforcement as queries
 from flowguard.queries.enforcement import EnforcementFilter
-from policyhub.console.forms import ReasonForm
+from policyhub.console.forms import ReasonForm, told_errors
 from policyhub.console.frame import realm_of
 from policyhub.console.views.base import page, paged, told
 
@@ -45,5 +45,5 @@ def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
                 enforcement_id=pk, actor=request.user.get_username(), reason=form.cleaned_data["reason"], now=timezone.now()
             )
     else:
-        messages.error(request, " ".join(" ".join(errors) for errors in form.errors.values()))
+        messages.error(request, told_errors(form))
     return redirect("console:enforcements-detail", pk)

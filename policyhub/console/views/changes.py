@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -11,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from policyhub.actions import changes as actions
 from policyhub.console import changes_view
-from policyhub.console.forms import ApproveForm, ChangeFilterForm, ReasonForm
+from policyhub.console.forms import ApproveForm, ChangeFilterForm, ReasonForm, told_errors
 from policyhub.console.frame import realm_of
 from policyhub.console.views.base import page, paged, told
 from policyhub.queries import listings
@@ -40,7 +43,9 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _again(request, pk, form)
     with told(request, _("Approved. A worker takes it from here.")):
-        actions.approve(change=change, approver=request.user, plan_sha256=form.cleaned_data["plan_sha256"], now=timezone.now())
+        actions.approve(
+            change=change, approver=cast(User, request.user), plan_sha256=form.cleaned_data["plan_sha256"], now=timezone.now()
+        )
     return redirect("console:changes-detail", pk)
 
 
@@ -66,6 +71,5 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _again(request: HttpRequest, pk: int, form: ApproveForm | ReasonForm) -> HttpResponse:
-    for errors in form.errors.values():
-        messages.error(request, " ".join(errors))
+    messages.error(request, told_errors(form))
     return redirect("console:changes-detail", pk)

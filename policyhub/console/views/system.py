@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from policyhub.actions import audit as audit_actions
 from policyhub.actions import kill_switch as kill_actions
-from policyhub.console.forms import AuditFilterForm, KillSwitchForm
+from policyhub.console.forms import AuditFilterForm, KillSwitchForm, told_errors
 from policyhub.console.views.base import page, paged
 from policyhub.models import DeviceGroup, KillSwitch
 from policyhub.queries import listings
@@ -56,7 +56,7 @@ def kill_switch(request: HttpRequest) -> HttpResponse:
 def throw_kill_switch(request: HttpRequest) -> HttpResponse:
     form = KillSwitchForm(request.POST, request=request)
     if not form.is_valid():
-        messages.error(request, " ".join(" ".join(errors) for errors in form.errors.values()))
+        messages.error(request, told_errors(form))
         return redirect("console:killswitch")
     wish = form.cleaned_data
     act = kill_actions.engage if wish["engage"] else kill_actions.release

@@ -1,0 +1,195 @@
+"""The network before the incident: people, devices, ledger, sensors, findings. Names and addresses are made up."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import Group, User
+
+from flowguard.models import IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor, StreamGap, VerdictBatch
+from policyhub.actions.secrets import seal
+from policyhub.models import ConfigSnapshot, Credential, Device, DeviceGroup, Exemption, Finding, HostKey, Realm, Sweep
+
+PASSWORD = "correct horse battery"
+NS = 1_000_000_000
+
+
+def nanoseconds(at: datetime) -> int:
+    return int(at.timestamp()) * NS
+
+
+def users() -> tuple[User, User, User]:
+    admin = User.objects.create_superuser("admin", password=PASSWORD)
+    viewer = User.objects.create_user("viewer", password=PASSWORD)
+    approver = User.objects.create_user("wang.fang", password=PASSWORD)
+    viewer.groups.add(Group.objects.get(name="Viewers"))
+    approver.groups.add(Group.objects.get(name="Approvers"), Group.objects.get(name="Viewers"))
+    return admin, viewer, approver
+
+
+def devices(now: datetime) -> tuple[Device, Device, Device]:
+    realm, site = Realm.objects.get_or_create(name="")[0], Realm.objects.get_or_create(name="site-b")[0]
+    sample = DeviceGroup.objects.create(name="sample", mode="auto", profile="lab", is_sample=True, enforcement_ttl_s=900)
+    campus = DeviceGroup.objects.create(name="campus")
+    login = Credential.objects.create(
+        name="push-core", username="hub", purpose="push", password_envelope=seal("not-shown-anywhere")
+    )
+    core = Device.objects.create(
+        name="core-sw1",
+        realm=realm,
+        group=sample,
+        platform="linux_nftables",
+        role="core",
+        host="192.0.2.11",
+        collect_credential=login,
+        push_credential=login,
+    )
+    edge = Device.objects.create(
+        name="access-sw7", realm=realm, group=campus, platform="cisco_ios", role="access", host="192.0.2.27"
+    )
+    wall = Device.objects.create(
+        name="fw-branch",
+        realm=site,
+        group=campus,
+        platform="cisco_asa",
+        role="firewall",
+        host="198.51.100.9",
+        quarantine_reason="the login was refused once; no second try, so that the account is not locked",
+    )
+    return core, edge, wall
+
+
+def inventory(core: Device, edge: Device, now: datetime) -> tuple[ConfigSnapshot, HostKey]:
+    HostKey.objects.create(
+        device=core,
+        algorithm="ssh-ed25519",
+        public_key="AAAAC3Nza",
+        fingerprint="SHA256:" + "q7" * 21,
+        state="trusted",
+        first_seen_at=now - timedelta(days=9),
+        decided_by="wang.fang",
+        decided_at=now - timedelta(days=9),
+    )
+    key = HostKey.objects.create(
+        device=edge, algorithm="ecdsa-sha2-nistp256", public_key="AAAAE2Vj", fingerprint="SHA256:" + "Zk" * 21, first_seen_at=now
+    )
+    text = "hostname core-sw1\nusername hub secret 9 $9$abcdefghijk\nsnmp-server community s3cretword ro\ninterface in0\n"
+    snapshot = ConfigSnapshot.objects.create(
+        device=core,
+        taken_at=now - timedelta(hours=2),
+        taken_by="sweep #3",
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        text_envelope=seal(text),
+        lines=4,
+        rules=182,
+        unparsed=3,
+    )
+    return snapshot, key
+
+
+FINDINGS = (
+    ("PH204", "ef-without-limit", "critical", "QOS-CORE", "class VOICE", "EF enters here and nothing limits it."),
+    (
+        "PH003",
+        "shadowed-rule",
+        "high",
+        "OUTSIDE_IN",
+        "line 118",
+        "permit tcp 10.20.0.0/16 is covered by lines 12 and 40, which deny.",
+    ),
+    ("PH004", "overbroad-rule", "high", "OUTSIDE_IN", "line 7", "permits 65,536 addresses to every port of 10.20.5.0/24."),
+    ("PH001", "zombie-rule", "medium", "INSIDE_OUT", "line 30", "no hit in 92 days; counting is proven by two readings."),
+    ("PH002", "no-hit-evidence", "low", "INSIDE_OUT", "line 31", "only 12 of 90 days are covered by readings."),
+    ("PH007", "disabled-rule", "info", "INSIDE_OUT", "line 44", "the rule is disabled."),
+)
+
+
+def findings(device: Device, now: datetime, count: int = len(FINDINGS)) -> Finding:
+    for index in range(count):
+        code, name, severity, policy, rule, message = FINDINGS[index % len(FINDINGS)]
+        row = Finding.objects.create(
+            device=device,
+            fingerprint=hashlib.sha256(f"{device.pk}/{index}".encode()).hexdigest(),
+            code=code,
+            name=name,
+            severity=severity,
+            policy=policy,
+            rule=rule if index < len(FINDINGS) else f"{rule}/{index}",
+            message=message,
+            lines=[118, 119],
+            by=["line 12", "line 40"],
+            evidence={"hits": None, "window_days": 92, "witness": "tcp 10.20.1.9:40000 > 10.2.0.5:443"},
+            fix="Remove it after a week disabled.",
+            first_seen_at=now - timedelta(days=3),
+            last_seen_at=now - timedelta(hours=2),
+            status="regressed" if index == 1 else "new",
+        )
+    first = Finding.objects.order_by("pk").first()
+    assert first is not None
+    Exemption.objects.create(finding=row, owner="li.wei", reason="migration", granted_at=now, expires_at=now + timedelta(days=30))
+    Sweep.objects.create(
+        started_at=now - timedelta(hours=2),
+        finished_at=now - timedelta(hours=2),
+        started_by="schedule",
+        state="partial",
+        devices_total=3,
+        devices_done=2,
+        problems=[{"device": "fw-branch", "text": "quarantined"}],
+    )
+    return first
+
+
+def identities(realm: Realm) -> None:
+    rows = (
+        ("10.10.8.0/24", "algo", "algorithm test", "li.wei", False, [0, 8], "22:00-06:00", 2000.0),
+        ("10.10.2.21/32", "trade", "core trading", "chen.jie", True, [46], "", None),
+        ("10.20.0.0/16", "servers", "server zone", "", True, None, "", None),
+    )
+    for prefix, name, business, owner, core, marks, window, peak in rows:
+        IdentityEntry.objects.create(
+            realm=realm,
+            prefix=prefix,
+            name=name,
+            business=business,
+            owner=owner,
+            core=core,
+            allowed_dscp=marks,
+            active_window=window,
+            peak_mbps=peak,
+        )
+    NeverTouch.objects.create(realm=realm, prefix="10.255.0.0/16", reason="management")
+
+
+def sensors(core: Device, now: datetime) -> Sensor:
+    sensor = Sensor.objects.create(
+        name="core-1",
+        group=core.group,
+        last_seen_at=now,
+        judging=True,
+        bundle_version="ab" * 32,
+        health={"received": 48_211_902, "dropped": {"kernel": 0, "ring": 12, "spool": 0}, "decode_errors": 3, "engine": "0.1.0"},
+    )
+    ObservationPoint.objects.create(sensor=sensor, name="in0", realm=core.realm, interface="mirror0")
+    point = ObservationPoint.objects.create(sensor=sensor, name="out0", realm=core.realm, interface="mirror1", stands_behind=core)
+    Sensor.objects.create(name="branch-2")
+    Observation.objects.create(
+        point=point,
+        start_ns=nanoseconds(now) - NS,
+        end_ns=nanoseconds(now),
+        complete=True,
+        sources=[],
+        tcp=[{"dscp": 46, "data_segments": 900, "retransmitted": 108, "syn_retransmitted": 2, "zero_window": 0}],
+    )
+    StreamGap.objects.create(
+        sensor=sensor,
+        stream=uuid.UUID(int=5),
+        from_sequence=5,
+        to_sequence=9,
+        verdicts=None,
+        reason="never-arrived",
+        noticed_at=now,
+    )
+    VerdictBatch.objects.create(sensor=sensor, stream=uuid.UUID(int=5), sequence=10, sha256="0" * 64, body=b"", received_at=now)
+    return sensor
