@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -19,8 +18,9 @@ import native_capture
 from flowguard.domain.bundle import compile_bundle
 from tests.support.capture_files import FORMATS, Stamped, write_capture
 from tests.support.captures import Maker, Truth
+from tests.support.seeds import fresh_seeds
 
-SEEDS = [int.from_bytes(os.urandom(4)) for _ in range(4)]
+SEEDS = fresh_seeds(4)
 COUNTS = ("data_segments", "retransmitted", "syn_retransmitted", "fin_retransmitted", "zero_window")
 
 pytestmark = pytest.mark.parametrize("seed", SEEDS)
