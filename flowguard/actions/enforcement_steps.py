@@ -182,7 +182,7 @@ def _judge(row: Enforcement, change: Change, now: datetime) -> None:
         _later(row, now + POLL)
         return
     row.outcome = judgement.outcome
-    values = {"outcome": judgement.outcome.value, "reason": str(judgement.reason)}
+    values = {"outcome": judgement.outcome.value, "reason": judgement.reason}
     said = Message(gettext_noop("judged by packets: %(outcome)s (%(reason)s)"), values)
     if judgement.outcome is EnforcementOutcome.HARMED:
         move(row, State.APPLYING, said, now, again_at=now + FALLBACK)
@@ -210,7 +210,7 @@ def _watch(row: Enforcement, change: Change, now: datetime) -> None:
     judgement = _look(row, change, now, deadline=False)
     if judgement.outcome is EnforcementOutcome.HARMED:
         row.outcome, row.expires_at = judgement.outcome, now
-        said = Message(gettext_noop("harm seen while active (%(reason)s): taking it back"), {"reason": str(judgement.reason)})
+        said = Message(gettext_noop("harm seen while active (%(reason)s): taking it back"), {"reason": judgement.reason})
         move(row, State.ACTIVE, said, now, again_at=now)
         return
     if judgement.outcome is EnforcementOutcome.OFFENDER_STOPPED and row.outcome == EnforcementOutcome.CANNOT_TELL:

@@ -13,7 +13,7 @@ def gettext_noop(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`template` is a msgid in %-format, `values` fills it."""
+    """`template` is a msgid in %-format, `values` fills it; a value may be a message of its own, kept as one."""
 
     template: str
     values: Mapping[str, object] = field(default_factory=dict)
@@ -22,4 +22,5 @@ class Message:
         return self.template % self.values if self.values else self.template
 
     def as_json(self) -> dict[str, object]:
-        return {"text": self.template, "values": dict(self.values)}
+        plain = {key: value.as_json() if isinstance(value, Message) else value for key, value in self.values.items()}
+        return {"text": self.template, "values": plain}
