@@ -15,10 +15,11 @@ import sys
 import time
 from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from policyhub.conf import embedded_redis, instance, places
+from policyhub.conf.environment import ConfigurationError
 from policyhub.conf.prepare import prepare
 from policyhub.conf.processes import WORKERS, scheduler_argv, web_argv, worker_argv
 from policyhub.conf.setup import EMBEDDED, django_setup
@@ -46,13 +47,14 @@ def run(args: argparse.Namespace) -> int:
     data = Path(args.data).absolute() if args.data else places.data_dir()
     os.environ["POLICYHUB_DATA"] = str(data)
     os.environ["DJANGO_SETTINGS_MODULE"] = EMBEDDED
+    sample = _sample_network() if args.demo else None
     instance.prepare_folder(data)
     redis = embedded_redis.find_server()
     held = instance.lock(data)
     with contextlib.closing(instance.listen(args.host, args.port)) as listener:
         os.environ.setdefault("POLICYHUB_ALLOWED_HOSTS", _own_names(args.host))
         login = _prepare_database(data)
-        service = Service(data, listener, redis=redis, held=held, login=login, demo=args.demo, started=started)
+        service = Service(data, listener, redis=redis, held=held, login=login, sample=sample, started=started)
         service.run()
     return 0
 
@@ -61,6 +63,16 @@ def say(line: str) -> None:
     """One line for the person at the terminal."""
     with contextlib.suppress(OSError):  # a terminal that was closed is no reason to stop
         print(line, flush=True)
+
+
+def _sample_network() -> ModuleType:
+    """By name: production images leave it out."""
+    try:
+        return import_module("flowguard.lab.demo")
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--demo: no sample network here ({error}). Install policyhub[lab], or leave out --demo."
+        ) from error
 
 
 def _own_names(host: str) -> str:
@@ -91,9 +103,18 @@ class Service:
     """The supervised processes of one data folder, and what the terminal is told about them."""
 
     def __init__(
-        self, data: Path, listener: socket.socket, *, redis: Path, held: int, login: str, demo: bool, started: float
+        self,
+        data: Path,
+        listener: socket.socket,
+        *,
+        redis: Path,
+        held: int,
+        login: str,
+        sample: ModuleType | None,
+        started: float,
     ) -> None:
-        self._data, self._listener, self._login, self._demo, self._started = data, listener, login, demo, started
+        self._data, self._listener, self._login, self._started = data, listener, login, started
+        self._sample = sample
         self._socket = places.socket_path(data, "redis.sock")
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self._supervisor = Supervisor(logs=data / "logs", environment=environment, say=say, hold_fd=held)
@@ -143,8 +164,8 @@ class Service:
         if checks == {}:
             self._announced = True
             self._print_banner(waited)
-            if self._demo:
-                self._start_demo()
+            if self._sample is not None:
+                self._start_sample(self._sample)
         elif waited > READY_WITHIN_S:
             self._announced = True
             say(f"not ready after {waited:.0f} s: {checks}. Logs: {self._data / 'logs'}")
@@ -155,11 +176,8 @@ class Service:
             say(f"  {label:<6} {value}")
         say("  stop   Ctrl-C")
 
-    def _start_demo(self) -> None:
+    def _start_sample(self, sample: ModuleType) -> None:
         """The sample network: seed through a process of its own, then its simulators and its sensor."""
-        if find_spec("flowguard.lab.demo") is None:
-            say("demo: this installation carries no sample network")
-            return
         say("  demo   preparing the sample network ...")
         code = self._supervisor.run_once(Program("demo-seed", [sys.executable, "-m", "policyhub.conf.seed", self.url]))
         if code:
@@ -167,8 +185,7 @@ class Service:
             for line in self._supervisor.tail("demo-seed"):
                 say(f"  {line}")
             return
-        demo = import_module("flowguard.lab.demo")
-        self._supervisor.add(Program(name, argv, stage=3) for name, argv in demo.processes(self._data, self.url))
+        self._supervisor.add(Program(name, argv, stage=3) for name, argv in sample.processes(self._data, self.url))
         say("  demo   the sample network runs; its pages are marked as such")
 
 
