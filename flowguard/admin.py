@@ -19,6 +19,7 @@ from flowguard.models import (
     VerdictBatch,
 )  # fmt: skip
 from policyhub.admin import AuditedAdmin, ReadOnlyAdmin
+from policyhub.admin_columns import translate_columns
 
 
 @admin.register(IdentityEntry)
@@ -97,3 +98,6 @@ class SensorStreamAdmin(ReadOnlyAdmin):
 class StreamGapAdmin(ReadOnlyAdmin):
     list_display = ("sensor", "from_sequence", "to_sequence", "verdicts", "reason", "noticed_at")
     list_select_related = ("sensor",)
+
+
+translate_columns("flowguard")

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from policyhub.actions import audit
 from policyhub.actions.secrets import seal
+from policyhub.admin_columns import translate_columns
 from policyhub.models import (
     ApiToken,
     Approval,
@@ -219,3 +220,6 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("sequence", "at", "actor", "action")
     list_filter = ("action",)
     search_fields = ("actor", "action")
+
+
+translate_columns("policyhub")

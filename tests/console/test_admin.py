@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.core.management import call_command
 from django.db import models
 from django.test import Client
+from django.utils import translation
 
 from policyhub.actions.secrets import unseal
 from policyhub.models import AuditEntry, Credential, Realm
@@ -84,3 +88,16 @@ def test_edit_in_the_admin_is_audited_without_values(rows: Sample, client: Clien
 def test_viewer_has_no_business_in_the_admin(rows: Sample, client: Client) -> None:
     client.force_login(rows.viewer)
     assert client.get("/admin/").status_code == 302
+
+
+@pytest.mark.parametrize("model", TABLES, ids=lambda model: str(model._meta.model_name))
+def test_columns_have_chinese_names(model: type[models.Model]) -> None:
+    hidden = {"id", "password_envelope", "private_key_envelope", "enable_envelope", "text_envelope", "counters_envelope"}
+    hidden |= {"transcript_envelope"}
+    with translation.override("zh-hans"):
+        names = {f.name: str(f.verbose_name) for f in model._meta.concrete_fields if f.name not in hidden}
+    assert not {name: word for name, word in names.items() if not re.search(r"[\u4e00-\u9fff]", word)}
+
+
+def test_translating_columns_changes_no_migration(db: None) -> None:
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
