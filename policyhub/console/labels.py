@@ -25,6 +25,8 @@ PUSH_OUTCOME: dict[str, Text] = {
     "unknown": _("not known"),
 }
 
+RULE_ACTION: dict[str, Text] = {"permit": _("permit"), "deny": _("deny"), "continue": _("goes on")}
+
 # What a check found, and in one sentence why anybody should care.
 CHECKS: dict[str, tuple[Text, Text]] = {
     "zombie-rule": (_("Rule without hits"), _("No packet matched it over the whole window, and counting is proven.")),

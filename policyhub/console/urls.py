@@ -18,6 +18,7 @@ urlpatterns = [
     path("findings/<int:pk>/", findings.detail, name="findings-detail"),
     path("devices/", devices.index, name="devices"),
     path("devices/<int:pk>/", devices.detail, name="devices-detail"),
+    path("devices/<int:pk>/rules/", devices.rules, name="devices-rules"),
     path("devices/<int:pk>/release/", devices.release, name="devices-release"),
     path("devices/snapshots/<int:pk>/", devices.snapshot, name="devices-snapshot"),
     path("devices/host-keys/<int:pk>/trust/", devices.decide_key, {"decision": "trust"}, name="devices-trust"),

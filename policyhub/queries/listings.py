@@ -63,6 +63,11 @@ def device(pk: int) -> QuerySet[Device]:
     )
 
 
+def open_findings(device: Device) -> list[Finding]:
+    """All open findings of one device."""
+    return list(Finding.objects.filter(device=device, status__in=OPEN).order_by("pk"))
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
     """state "" = all; "waiting" = proposed; "running" = a worker has it; "person" = somebody must act."""

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from policyhub.console import frame, labels, units
 from policyhub.domain.qos import dscp_name, phb_of
+from policyhub.domain.redaction import redact
 from policyhub.models.findings import SEVERITIES
 
 register = template.Library()
@@ -102,6 +103,11 @@ def push_outcome(outcome: str) -> labels.Text:
 
 
 @register.filter
+def rule_action(action: str) -> labels.Text:
+    return labels.RULE_ACTION.get(action, action)
+
+
+@register.filter
 def guardrail(name: str) -> labels.Text:
     return labels.GUARDRAILS.get(name, name)
 
@@ -117,6 +123,12 @@ def said(row: Any) -> str:
 @register.filter
 def word(value: Any) -> Any:
     return labels.word(value)
+
+
+@register.filter
+def masked(text: str) -> str:
+    """Device text without what devices print as secrets."""
+    return redact(text)
 
 
 @register.filter

@@ -14,6 +14,7 @@ def pages(rows: Sample) -> dict[str, str]:
         "findings-detail": f"/findings/{rows.finding.pk}/",
         "devices": "/devices/",
         "devices-detail": f"/devices/{rows.device.pk}/",
+        "devices-rules": f"/devices/{rows.device.pk}/rules/",
         "devices-snapshot": f"/devices/snapshots/{rows.snapshot.pk}/",
         "changes": "/changes/",
         "changes-detail": f"/changes/{rows.confirmed.pk}/",

@@ -15,6 +15,17 @@ from policyhub.models import ConfigSnapshot, Credential, Device, DeviceGroup, Ex
 PASSWORD = "correct horse battery"
 NS = 1_000_000_000
 
+CONFIG = """hostname core-sw1
+username hub secret 9 $9$abcdefghijk
+snmp-server community s3cretword ro
+interface GigabitEthernet0/1
+ ip access-group EDGE-IN in
+ip access-list extended EDGE-IN
+ 10 permit tcp 10.20.0.0 0.0.255.255 host 10.2.0.5 eq 443
+ 20 deny ip any any log
+zzz-feature that nobody knows password hunter2hunter2
+"""
+
 
 def nanoseconds(at: datetime) -> int:
     return int(at.timestamp()) * NS
@@ -40,7 +51,7 @@ def devices(now: datetime) -> tuple[Device, Device, Device]:
         name="core-sw1",
         realm=realm,
         group=sample,
-        platform="linux_nftables",
+        platform="cisco_ios",
         role="core",
         host="192.0.2.11",
         collect_credential=login,
@@ -75,7 +86,7 @@ def inventory(core: Device, edge: Device, now: datetime) -> tuple[ConfigSnapshot
     key = HostKey.objects.create(
         device=edge, algorithm="ecdsa-sha2-nistp256", public_key="AAAAE2Vj", fingerprint="SHA256:" + "Zk" * 21, first_seen_at=now
     )
-    text = "hostname core-sw1\nusername hub secret 9 $9$abcdefghijk\nsnmp-server community s3cretword ro\ninterface in0\n"
+    text = CONFIG
     snapshot = ConfigSnapshot.objects.create(
         device=core,
         taken_at=now - timedelta(hours=2),

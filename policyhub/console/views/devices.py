@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -10,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from policyhub.actions import inventory
 from policyhub.actions.secrets import redact, unseal
+from policyhub.console import rules_view
 from policyhub.console.forms import DeviceFilterForm
 from policyhub.console.frame import realm_of
 from policyhub.console.views.base import page, paged, told
@@ -57,3 +59,15 @@ def release(request: HttpRequest, pk: int) -> HttpResponse:
     with told(request, _("The quarantine is lifted.")):
         inventory.release(device, actor=request.user, now=timezone.now())
     return redirect("console:devices-detail", pk)
+
+
+@page("policyhub.view_configsnapshot")
+def rules(request: HttpRequest, pk: int) -> HttpResponse:
+    device = get_object_or_404(listings.device(pk))
+    snapshot = device.snapshots.first()
+    context: dict[str, object] = {"device": device, "snapshot": snapshot}
+    with told(request):
+        if snapshot is not None:
+            config, rows = rules_view.rows(device, snapshot, listings.open_findings(device))
+            context |= {"config": config, "page": Paginator(rows, 200).get_page(request.GET.get("page"))}
+    return render(request, "console/rules.html", context)
