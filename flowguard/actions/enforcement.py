@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from flowguard.actions import enforcement_steps
+from flowguard.actions import enforcement_plans, enforcement_steps
 from flowguard.actions.timeline import move
 from flowguard.domain.guardrails import ACTIONABLE, EVIDENCE_RAILS, Decision, Situation, as_rows, evaluate, is_too_young
 from flowguard.models import Enforcement, Guard, Verdict
@@ -77,6 +77,7 @@ def request(*, guard: Guard, member: str, actor: str, reason: str, now: datetime
         raise BadInput(f"{member!r} is not an address ({error}). Write e.g. 10.1.2.3/32") from None
     killed = kill_switch.engaged(guard.device.group.name)
     with transaction.atomic():
+        one_decision_at_a_time(guard)
         rows = Enforcement.objects.select_for_update().filter(guard=guard, member=prefix)
         if rows.filter(state__in=OPEN).exists():
             raise BadInput(f"{prefix} is in {guard} already, or on its way. See: policyhub guard list")
@@ -116,6 +117,7 @@ def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> 
                 Message(gettext_noop("withdrawn by %(actor)s before anything was planned"), {"actor": actor}),
                 now,
             )
+            enforcement_plans.drop_addition(row, actor, now)
         elif row.state == State.PROPOSED and row.add_change_id is not None:
             changes.cancel(change_id=row.add_change_id, actor=actor, now=now)
             move(row, State.REVERTED, Message(gettext_noop("declined by %(actor)s"), {"actor": actor}), now)
@@ -130,6 +132,7 @@ def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> 
 def _claim(verdict: Verdict, guard: Guard | None, now: datetime) -> Enforcement | None:
     """The row to decide on: a reusable one, a new one, or None while one is open."""
     member = member_of(verdict)
+    one_decision_at_a_time(guard)
     rows = Enforcement.objects.select_for_update().filter(guard=guard, member=member, realm__name=verdict.realm)
     if rows.filter(state__in=OPEN).exists():
         return None
@@ -137,7 +140,9 @@ def _claim(verdict: Verdict, guard: Guard | None, now: datetime) -> Enforcement 
     if known:
         known.verdict = verdict
         return known
-    realm = guard.device.realm if guard else Realm.objects.get(name=verdict.realm)
+    realm = guard.device.realm if guard else Realm.objects.filter(name=verdict.realm).first()
+    if realm is None:  # a sensor names a realm that nobody set up here
+        return None
     return Enforcement(
         guard=guard,
         verdict=verdict,
@@ -147,6 +152,12 @@ def _claim(verdict: Verdict, guard: Guard | None, now: datetime) -> Enforcement 
         notice_ns=verdict.first_ns,
         created_at=now,
     )
+
+
+def one_decision_at_a_time(guard: Guard | None) -> None:
+    """Rails that count (blast radius, rates) hold only when nobody decides beside us: lock the guard's realm until we commit."""
+    if guard is not None:
+        list(Realm.objects.select_for_update().filter(pk=guard.device.realm_id))
 
 
 def _key(verdict: Verdict, guard: Guard | None) -> str:

@@ -7,14 +7,23 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from flowguard.actions.enforcement_plans import (
+    RELATED,
+    REMOVAL_FAILED,
+    REMOVE_AGAIN,
+    approve_addition,
+    approve_removal,
+    plan_addition,
+    plan_removal,
+    removals_failed,
+)
 from flowguard.actions.timeline import ENDED, move
 from flowguard.domain.judgement import Judgement, Window, judge
 from flowguard.models import Enforcement
 from flowguard.queries.specs import spec_of
 from flowguard.queries.windows import SECOND_NS, verifying_points, windows
 from policyhub.actions import changes
-from policyhub.domain.change import ChangeKind, EnforcementOutcome
-from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.change import EnforcementOutcome
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Change
 
@@ -28,7 +37,7 @@ POLL = timedelta(seconds=1)
 WATCH = timedelta(seconds=5)
 FALLBACK = timedelta(seconds=5)  # the change wakes us; this is for a lost message
 DEADLINE = {"lab": timedelta(seconds=20), "production": timedelta(seconds=40)}
-TTL_S = 120
+REMOVAL_TRIES = 3  # then a person is called
 
 CHANGE_GONE = (Change.State.REFUSED, Change.State.FAILED, Change.State.CANCELLED)
 WAITING = (
@@ -47,75 +56,15 @@ def step(*, enforcement_id: int, clock: Clock) -> None:
     if row.state in ENDED or row.guard is None:
         return
     if row.state in (State.PROPOSED, State.APPLYING) and row.add_change_id is None:
-        _plan(row, ChangeKind.MEMBER_ADD, clock)
+        plan_addition(row, clock)
     elif row.state == State.ACTIVE and row.expires_at is not None and clock() >= row.expires_at:
-        _plan(row, ChangeKind.MEMBER_REMOVE, clock)
+        plan_removal(row, clock)
     with transaction.atomic():
-        row = Enforcement.objects.select_for_update(of=("self",)).select_related("guard__device__group").get(pk=enforcement_id)
+        row = Enforcement.objects.select_for_update(of=("self",)).select_related(*RELATED).get(pk=enforcement_id)
         if row.state == State.WITHDRAWING:
             _follow_removal(row, clock())
         elif row.state not in ENDED and row.add_change_id is not None:
             _follow_addition(row, clock())
-
-
-def _plan(row: Enforcement, kind: ChangeKind, clock: Clock) -> None:
-    """Plan, and in automatic mode (or for a removal, which only takes back our own member) approve by policy."""
-    assert row.guard is not None
-    adding = kind is ChangeKind.MEMBER_ADD
-    try:
-        change = changes.plan(
-            device=row.guard.device,
-            kind=kind,
-            spec=spec_of(row.guard),
-            member=row.member,
-            reason=_reason(row, adding),
-            actor="flowguard",
-            requested_by=None,
-            idempotency_key=changes.key("member", row.pk, kind, 0 if adding else _removals(row)),
-            guardrails=row.guardrails if adding else [],
-            ttl_s=TTL_S,
-            confirm_by="packets" if adding else "config",
-            notify_task="flowguard.step_enforcement",
-            notify_id=row.pk,
-            now=clock(),
-        )
-    except PolicyHubError as error:
-        _planning_failed(row.pk, kind, error, clock())
-        return
-    with transaction.atomic():
-        row = Enforcement.objects.select_for_update().get(pk=row.pk)
-        if adding:
-            row.add_change = change
-            row.save(update_fields=["add_change"])
-        else:
-            row.remove_change = change
-            move(row, State.WITHDRAWING, Message(gettext_noop("taking %(member)s back"), {"member": row.member}), clock())
-    if change.state == Change.State.PROPOSED and (row.state == State.APPLYING or not adding):
-        policy = f"{row.mode}:{row.profile}" if adding else "expiry"
-        changes.approve_by_policy(change=change, policy=policy, plan_sha256=change.plan_sha256, now=clock())
-
-
-def _removals(row: Enforcement) -> int:
-    """Removals that ended without taking the member back; the next attempt is another change."""
-    return row.events.filter(state=State.NEEDS_PERSON).count()
-
-
-def _reason(row: Enforcement, adding: bool) -> str:
-    if not adding:
-        return f"enforcement #{row.pk} is over"
-    what = str(row.verdict) if row.verdict else "asked for by a person"
-    return f"enforcement #{row.pk}, mode {row.mode}, profile {row.profile}: {what}"
-
-
-def _planning_failed(pk: int, kind: ChangeKind, error: PolicyHubError, now: datetime) -> None:
-    """An addition that cannot be planned ends; a removal is tried again, since the member is still there."""
-    said = Message(gettext_noop("the device could not be read for the plan: %(error)s"), {"error": str(error)})
-    with transaction.atomic():
-        row = Enforcement.objects.select_for_update().get(pk=pk)
-        if kind is ChangeKind.MEMBER_ADD:
-            move(row, State.FAILED, said, now)
-        else:
-            move(row, row.state, said, now, again_at=now + timedelta(seconds=30))
 
 
 def _follow_addition(row: Enforcement, now: datetime) -> None:
@@ -133,6 +82,8 @@ def _follow_addition(row: Enforcement, now: datetime) -> None:
     elif change.state == Change.State.REVERTED:
         row.outcome = row.outcome or EnforcementOutcome.CANNOT_TELL
         move(row, State.REVERTED, Message(gettext_noop("the change was taken back")), now)
+    elif change.state == Change.State.PROPOSED and row.state == State.APPLYING:
+        _approve(row, change, now)
     elif change.state == Change.State.PROPOSED:
         _later(row, None)
     elif change.state in WAITING:
@@ -143,6 +94,15 @@ def _follow_addition(row: Enforcement, now: datetime) -> None:
         _judge(row, change, now)
     elif change.state == Change.State.CONFIRMED:
         _watch(row, change, now)
+
+
+def _approve(row: Enforcement, change: Change, now: datetime) -> None:
+    if row.verdict is None:
+        _later(row, None)  # its verdict was deleted: nobody can check the ground any more, a person decides
+        return
+    approve_addition(row, change, now)
+    if row.state == State.APPLYING:
+        _later(row, now + FALLBACK)
 
 
 def _follow_push(row: Enforcement, now: datetime) -> None:
@@ -226,9 +186,16 @@ def _follow_removal(row: Enforcement, now: datetime) -> None:
         early = row.outcome == EnforcementOutcome.HARMED or (row.active_at is None)
         said = Message(gettext_noop("%(member)s is out of the guard, the device is as before"), {"member": row.member})
         move(row, State.REVERTED if early else State.EXPIRED, said, now)
-    elif change.state in (*CHANGE_GONE, Change.State.REVERTED, Change.State.REVERT_FAILED):
+    elif change.state in REMOVAL_FAILED:
         values = {"member": row.member, "error": change.error}
-        move(row, State.NEEDS_PERSON, Message(gettext_noop("%(member)s could not be taken back: %(error)s"), values), now)
+        said = Message(gettext_noop("%(member)s could not be taken back: %(error)s"), values)
+        if change.state == Change.State.FAILED and removals_failed(row) < REMOVAL_TRIES:
+            move(row, State.ACTIVE, said, now, again_at=now + REMOVE_AGAIN)
+        else:
+            move(row, State.NEEDS_PERSON, said, now)
+    elif change.state == Change.State.PROPOSED:
+        approve_removal(change, now)
+        _later(row, now + FALLBACK)
     else:
         _later(row, now + FALLBACK)
 

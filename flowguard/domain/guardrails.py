@@ -17,6 +17,7 @@ ACTIONABLE = frozenset({"class-not-allowed", "unknown-identity-in-priority"})
 EVIDENCE_RAILS = frozenset({"mode", "verdict-kind", "evidence", "persistence", "fresh-evidence", "capture-loss", "never-core"})
 MAX_CAPTURE_DROP_RATIO = 0.001
 MIN_CONFIDENCE = 0.9
+MAX_CLOCK_AHEAD_S = 5.0  # of a sensor; evidence from the future would stay fresh for as long as its clock is wrong
 
 
 class Decision(StrEnum):
@@ -157,6 +158,9 @@ def persistence(s: Situation, limits: Limits) -> Railing:
 def fresh_evidence(s: Situation, limits: Limits) -> Railing:
     if s.ended_after_packet:
         said = Message(gettext_noop("no offending packet since the last enforcement of this host ended"))
+        return Railing("fresh-evidence", Decision.REFUSE, said)
+    if s.seconds_since_packet < -MAX_CLOCK_AHEAD_S:
+        said = Message(gettext_noop("the sensor's clock is %(ahead).0f s ahead of ours"), {"ahead": -s.seconds_since_packet})
         return Railing("fresh-evidence", Decision.REFUSE, said)
     values = {"age": s.seconds_since_packet, "limit": limits.stale_after_s}
     said = Message(gettext_noop("last offending packet %(age).0f s ago (at most %(limit)d s)"), values)

@@ -36,6 +36,11 @@ def due_enforcements(now: datetime) -> Iterator[Due]:
     rows = Enforcement.objects.filter(next_step_at__lte=now).order_by("next_step_at")
     for pk, at in rows.values_list("pk", "next_step_at")[:AT_ONCE]:
         yield "flowguard.step_enforcement", pk, at
+    # A proposal waits for a person; when the message that somebody decided was lost, the change's state tells.
+    decided = Enforcement.objects.filter(state=Enforcement.State.PROPOSED, next_step_at=None, add_change__isnull=False)
+    decided = decided.exclude(add_change__state=Change.State.PROPOSED).order_by("pk")
+    for pk, state in decided.values_list("pk", "add_change__state")[:AT_ONCE]:
+        yield "flowguard.step_enforcement", pk, state
 
 
 def due_guards(now: datetime) -> Iterator[Due]:

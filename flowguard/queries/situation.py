@@ -59,7 +59,9 @@ def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datet
     identity = identity_of(verdict)
     device = guard.device if guard else None
     others = Enforcement.objects.exclude(pk=leave_out) if leave_out else Enforcement.objects.all()
-    last = _last_push(guard, now)
+    last, coming = _last_push(guard, now), _on_their_way(others, verdict.realm)
+    if guard and coming.filter(guard__device=guard.device_id).exists():
+        last = now
     return Situation(
         mode=group.mode if group else DeviceGroup.Mode.OBSERVE,
         profile=group.profile if group else DeviceGroup.Profile.PRODUCTION,
@@ -83,7 +85,7 @@ def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datet
         device_quarantine=device.quarantine_reason if device else "",
         has_verifying_point=bool(device and verifying_points(device)),
         open_members=others.filter(guard=guard, state__in=OPEN).count() if guard else 0,
-        pushes_last_hour_in_realm=_pushes(verdict, now - timedelta(hours=1)).count(),
+        pushes_last_hour_in_realm=_pushes(verdict, now - timedelta(hours=1)).count() + coming.count(),
         seconds_since_device_push=None if last is None else (now - last).total_seconds(),
         member_pushes_last_day=_pushes(verdict, now - timedelta(days=1)).filter(spec__member=member).count(),
     )
@@ -130,6 +132,11 @@ def _group(verdict: Verdict, guard: Guard | None) -> DeviceGroup | None:
 def _pushes(verdict: Verdict, since: datetime) -> QuerySet[Change]:
     adds = Change.objects.filter(kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, pushed_at__gte=since)
     return adds.filter(device__realm__name=verdict.realm)
+
+
+def _on_their_way(others: QuerySet[Enforcement], realm: str) -> QuerySet[Enforcement]:
+    """Decided, not pushed yet: they count as pushes, or a burst of decisions would pass every rate."""
+    return others.filter(state=Enforcement.State.APPLYING, realm__name=realm).exclude(add_change__state__in=PUSHED)
 
 
 def _last_push(guard: Guard | None, now: datetime) -> datetime | None:

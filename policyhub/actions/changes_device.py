@@ -103,9 +103,19 @@ class Work:
     def keep(self) -> None:
         leases.renew(self.lease, ttl_s=LEASE_S, now=self.clock())
 
+    @property
+    def takes_back(self) -> bool:
+        """A member's removal ends what we did; like an inverse, it is never stopped."""
+        return self.kind is ChangeKind.MEMBER_REMOVE
+
+    def check_kill_switch(self) -> None:
+        """Raises Stopped."""
+        if not self.takes_back:
+            kill_switch.check(self.device.group.name)
+
     def before_line(self, number: int, line: str) -> None:
         """Asked before every line of a forward push leaves. Raises Stopped, LeaseLost."""
-        kill_switch.check(self.device.group.name)
+        self.check_kill_switch()
         self.keep()
 
     def before_inverse(self, number: int, line: str) -> None:

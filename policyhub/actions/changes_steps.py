@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from policyhub.actions import configs, kill_switch, secrets
 from policyhub.actions.changes_device import Work, armed_token, limits_of, observe, render
-from policyhub.actions.changes_record import State, commands_of, move, note, notes_since_entered, plan_sha256
+from policyhub.actions.changes_record import State, commands_of, entered_at, move, note, notes_since_entered, plan_sha256
 from policyhub.domain.change import PushOutcome
 from policyhub.domain.errors import LeaseLost, PolicyHubError, Stopped
 from policyhub.domain.message import Message, gettext_noop
@@ -21,6 +21,7 @@ from policyhub.transport.errors import ConnectionLost, TimedOut, TransportError
 KILLED_RETRY = timedelta(seconds=10)
 REACH_RETRY = timedelta(seconds=5)
 REACH_TRIES = 3
+APPROVAL_LASTS = timedelta(minutes=10)  # a kill switch or an outage later, nobody knows whether it is still wanted
 SETTLE = "settle"
 
 
@@ -55,7 +56,9 @@ def approved(work: Work) -> bool:
     change = work.change
     if plan_sha256(work.device, change.kind, change.spec, commands_of(change)) != change.plan_sha256:
         return fail(work, Message(gettext_noop("the stored plan is not the one that was approved; plan again")))
-    if kill_switch.engaged(work.device.group.name):
+    if work.clock() - entered_at(change) > APPROVAL_LASTS and not work.takes_back:
+        return fail(work, Message(gettext_noop("approved too long ago; nothing was sent, plan again")))
+    if not work.takes_back and kill_switch.engaged(work.device.group.name):
         return wait(work, KILLED_RETRY, Message(gettext_noop("waiting: the kill switch is engaged")))
     return advance(work, State.PREFLIGHT, Message(gettext_noop("reading the device before the push")), error="")
 
@@ -112,7 +115,7 @@ def armed(work: Work) -> bool:
         if work.session is None and not _rearmed(work):
             return fail(work, Message(gettext_noop("the device changed before a line was sent; plan again")))
         work.arm(armed_token(work.change))
-        kill_switch.check(work.device.group.name)
+        work.check_kill_switch()
     except LeaseLost:
         raise
     except PolicyHubError as error:
