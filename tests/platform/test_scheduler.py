@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
+from flowguard.models import Sensor, VerdictBatch
 from policyhub import dispatch
 from policyhub.actions import schedules
 from policyhub.conf import scheduler
@@ -204,10 +205,15 @@ def test_the_length_of_a_queue_is_read_from_the_broker(empty_redis: RedisServer)
     assert scheduler.queue_length("enforce") == 0
 
 
-def test_scheduler_broker_and_worker_carry_a_due_row_to_its_action(service: Processes) -> None:
+def test_scheduler_broker_and_worker_carry_a_batch_whose_message_was_lost(service: Processes) -> None:
     Schedule.objects.create(name="at once", task="flowguard.prune", every_s=3600, next_due_at=datetime.now(UTC))
+    long_ago = datetime.now(UTC) - timedelta(seconds=60)
+    batch = VerdictBatch.objects.create(
+        sensor=Sensor.objects.create(name="s"), stream="00000000-0000-4000-8000-000000000001", sequence=1, sha256="0" * 64,
+        body=b"cannot be read", received_at=long_ago, dispatched_at=long_ago,
+    )  # fmt: skip
     service.worker("ingest", concurrency=1)
     service.scheduler()
-    wait_until(lambda: "flowguard.prune" in service.log("worker"), "the task in the worker's log", 30)
-    wait_until(lambda: heartbeat() is not None, "heartbeat", 10)
-    assert Schedule.objects.get(name="at once").last_run_at is not None
+    wait_until(lambda: VerdictBatch.objects.get(pk=batch.pk).attempts == 1, "delivery", 40)
+    wait_until(lambda: Schedule.objects.get(name="at once").last_run_at is not None, "the period", 20)
+    wait_until(lambda: heartbeat() is not None, "heartbeat", 20)
