@@ -63,6 +63,8 @@ def _plain(value: object, path: str, depth: int) -> None:
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
             raise BadBatch(f"{path or 'body'}: holds a NUL or half a character. Send plain Unicode text", field=path)
+    elif isinstance(value, int) and abs(value) > MAX_INT64:
+        _bad(path, value, "a number of at most 64 bits")
     elif isinstance(value, float) and not math.isfinite(value):
         _bad(path, value, "a finite number")
     elif isinstance(value, list | dict) and not depth:
@@ -188,6 +190,13 @@ def _ordered(inner: Check, low: str, high: str) -> Check:
     return check
 
 
+def _counts(value: object, path: str) -> None:
+    if not isinstance(value, dict) or len(value) > 16:
+        _bad(path, value, "an object of at most 16 counts")
+    for name, count in value.items():
+        _COUNT(count, f"{path}.{name}")
+
+
 _COUNT = _integer(0, MAX_INT64)
 _SEQUENCE = _integer(1, MAX_SEQUENCE)
 _DSCP = _integer(0, 63)
@@ -200,7 +209,7 @@ _VERDICT = _ordered(
             "realm": _REALM, "point": _NAME, "src": _address, "dst": _address, "proto": _text(16),
             "server_port": _server_port, "dscp": _DSCP, "packets": _COUNT, "bytes": _COUNT, "first_ns": _COUNT,
             "last_ns": _COUNT, "severity": _one_of(*(s.value for s in Severity)), "confidence": _confidence,
-            "signals": _array(None, 64), "evidence": _array(None, 256),
+            "signals": _array(_text(64), 64), "evidence": _array(_object({}), 256),
         }
     ),
     "first_ns", "last_ns",
@@ -229,7 +238,7 @@ _GAP = _ordered(
     ),
     "from_sequence", "to_sequence",
 )  # fmt: skip
-_HEALTH = _object({"received": _or_null(_COUNT), "dropped": _object({}), "decode_errors": _or_null(_COUNT)})
+_HEALTH = _object({"received": _or_null(_COUNT), "dropped": _counts, "decode_errors": _or_null(_COUNT)})
 _BATCH = _object(
     {
         "schema": _one_of(SCHEMA), "sensor": _NAME, "stream": _stream, "sequence": _SEQUENCE,

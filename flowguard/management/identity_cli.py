@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from policyhub.domain.errors import BadInput
 from policyhub.domain.identity import Identity
+from policyhub.domain.reading import read_text
 
 NEEDS_DJANGO = True
 
@@ -35,7 +36,7 @@ def _import(args: argparse.Namespace) -> int:
     from flowguard.actions.identities import import_identities
 
     actor = f"cli:{getpass.getuser()}"
-    text = _read(args.csv)
+    text = read_text(args.csv)
     told = import_identities(text=text, file=str(args.csv), actor=actor, now=timezone.now(), dry_run=args.dry_run)
     for line in told.lines():
         sys.stdout.write(f"{line}\n")
@@ -63,15 +64,6 @@ def _show(args: argparse.Namespace) -> int:
     found = identity_table().find(args.address, args.realm)
     sys.stdout.write(f"{_line(found)}\n" if found else f"{args.address} has no identity in realm {args.realm or 'default'}\n")
     return 0 if found else 1
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput.at(str(path), None, f"byte {error.start} is not UTF-8", "Save the file as UTF-8") from None
-    except OSError as error:
-        raise BadInput.at(str(path), None, str(error.strerror), "Name a readable CSV file") from None
 
 
 def _line(one: Identity) -> str:

@@ -157,7 +157,7 @@ def _ended_after(verdict: Verdict, guard: Guard | None) -> bool:
 def _drop_ratio(verdict: Verdict) -> float | None:
     health = verdict.sensor.health
     received, dropped = health.get("received"), health.get("dropped")
-    if not received or dropped is None:
+    if not received or not dropped or "kernel" not in dropped:
         return None
     lost = sum(dropped.get(cause, 0) for cause in ("kernel", "ring"))
     return float(lost) / (received + lost)

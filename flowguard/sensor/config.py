@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.reading import read_text
 
 T = TypeVar("T")
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
@@ -53,12 +54,7 @@ class SensorConfig:
 
     def token(self) -> str:
         """Read anew each time, so that a renewed token needs no restart. Raises BadInput."""
-        try:
-            text = self.token_file.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput.at(
-                str(self.token_file), None, f"cannot be read as a token ({error})", "See `policyhub token`"
-            ) from None
+        text = read_text(self.token_file, "See `policyhub token`").strip()
         if not re.fullmatch(r"phb_[0-9a-f]+\.[-\w]+", text):
             raise BadInput.at(str(self.token_file), 1, "is not a token", "Put the output of `policyhub token create` there")
         return text
@@ -67,9 +63,7 @@ class SensorConfig:
 def read_config(path: Path) -> SensorConfig:
     """Raises BadInput. Relative paths are relative to the file's own folder."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput.at(str(path), None, f"cannot be read ({error})", "Name a sensor configuration") from None
+        raw = tomllib.loads(read_text(path, "Name a sensor configuration"))
     except tomllib.TOMLDecodeError as error:
         raise BadInput.at(str(path), None, f"not TOML: {error}", "See docs/sensor.md") from None
     return _Reader(str(path), path.resolve().parent).config(raw)

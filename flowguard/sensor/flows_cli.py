@@ -18,6 +18,7 @@ from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
 from policyhub.domain.qos import PRIORITY_DSCP
+from policyhub.domain.reading import read_text, require_file
 
 CLEAN, FINDINGS, BAD_INPUT, PARTIAL = 0, 1, 2, 3
 TEXT_FLOWS = 20
@@ -75,6 +76,8 @@ def read_request(args: argparse.Namespace) -> Request:
     points += name_by_file(args.captures, taken=[name for name, _ in points])
     if not points:
         raise BadInput("no capture given. Name a file, or NAME=FILE with --point")
+    for _, path in points:
+        require_file(path, "Name a pcap or pcapng file")
     if queues is not None:
         check_names(args.queues, queues, [name for name, _ in map(_named_point, args.point)])
     realms = dict(_pair(text, "--realm", "NAME=REALM") for text in args.realm)
@@ -83,7 +86,7 @@ def read_request(args: argparse.Namespace) -> Request:
         raise BadInput(f"--realm {min(unknown)}: no such point. The points are {', '.join(name for name, _ in points)}")
     bundle = None
     if args.identities:
-        identities = read_identities(_read(args.identities), args.identities)
+        identities = read_identities(read_text(args.identities), args.identities)
         bundle = compile_bundle(identities, points=realms, priority_dscp=PRIORITY_DSCP | declared_priority(queues or {}))
     return Request(points, bundle, json.dumps(queues).encode() if queues is not None else None)
 
@@ -91,9 +94,11 @@ def read_request(args: argparse.Namespace) -> Request:
 def read_queues(file: str) -> dict[str, Any]:
     """The queues file of the contract. Raises BadInput naming file, line and the cure."""
     try:
-        queues = json.loads(_read(file))
+        queues = json.loads(read_text(file))
     except json.JSONDecodeError as error:
         raise BadInput.at(file, error.lineno, f"not JSON ({error.msg})", "Correct the file") from None
+    except (RecursionError, ValueError):
+        raise BadInput.at(file, None, "nested too deep, or a number too long", "Correct the file") from None
     if not isinstance(queues, dict) or not isinstance(queues.get("observation_points"), dict):
         raise BadInput.at(file, None, "no object observation_points", 'Write {"observation_points": {"ingress": "eth0"}, ...}')
     if not isinstance(queues.get("classes", {}), dict):
@@ -149,15 +154,6 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
             f"{option} {text!r}: not of the form {form}. Write e.g. {option} in0={'a.pcap' if 'PCAP' in form else 'site-b'}"
         )
     return name, value
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput.at(file, None, f"not UTF-8 text at byte {error.start}", "Save it as UTF-8") from None
-    except OSError as error:
-        raise BadInput.at(file, None, f"{error.strerror}", "Name a readable file") from None
 
 
 def _count(text: str) -> int:

@@ -30,7 +30,7 @@ def read_flows(text: str, file: str) -> tuple[SeenFlow, ...]:
     cure = "Give the output of `policyhub flows --format json`"
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput.at(file, getattr(error, "lineno", None), f"not JSON ({error})", cure) from None
     if not isinstance(document, dict) or document.get("schema") != "policyhub.flows/1":
         raise BadInput.at(file, None, "not a policyhub.flows/1 document", cure)

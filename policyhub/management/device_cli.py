@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput, PolicyHubError
+from policyhub.domain.reading import read_text
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -76,12 +77,7 @@ def _device(name: str) -> Device:
 
 
 def _text(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8") from error
+    return "" if path is None else read_text(path)
 
 
 def _add(args: argparse.Namespace) -> int:
