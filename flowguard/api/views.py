@@ -1,4 +1,4 @@
-"""The traffic side of the API: reads for all, and taking a correction back."""
+"""The traffic side of the API: reads for all, and taking an enforcement back."""
 
 from __future__ import annotations
 

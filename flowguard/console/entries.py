@@ -19,6 +19,7 @@ from flowguard.queries.sensors import sensor_rows
 from policyhub.console import registry
 from policyhub.console.labels import WORDS
 from policyhub.console.registry import Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
+from policyhub.models import ChangeEvent
 
 NAVIGATION = (
     NavEntry(
@@ -36,7 +37,7 @@ NAVIGATION = (
     ),
     NavEntry(
         "enforcements",
-        gettext_lazy("Corrections"),
+        gettext_lazy("Enforcements"),
         "console:enforcements",
         "enforcements",
         50,
@@ -57,12 +58,12 @@ def register() -> None:
     registry.panels.register(
         Panel("sensors", gettext_lazy("Sensors"), "console/parts/panel_sensors.html", _sensors, 30, "flowguard.view_sensor")
     )
-    registry.feeds.register(Feed("corrections", "today", _today), Feed("proposals", "waiting", _waiting))
+    registry.feeds.register(Feed("enforcements", "today", _today), Feed("proposals", "waiting", _waiting))
     registry.headlines.register(Source("traffic", headlines))
     registry.searches.register(
         SearchGroup("verdicts", gettext_lazy("Traffic"), _find_verdicts, 20, "flowguard.view_verdict"),
         SearchGroup("identities", gettext_lazy("Identities"), _find_identities, 25, "flowguard.view_identityentry"),
-        SearchGroup("corrections", gettext_lazy("Corrections"), _find_enforcements, 35, "flowguard.view_enforcement"),
+        SearchGroup("enforcements", gettext_lazy("Enforcements"), _find_enforcements, 35, "flowguard.view_enforcement"),
     )
     registry.streams.register(Stream("enforcement", _enforcement_events, "flowguard.view_enforcement"))
     registry.pulses.register(Pulse("traffic", home.pulse))
@@ -85,7 +86,7 @@ def _waiting(now: datetime) -> Iterable[Line]:
     for row in (*home.needs_person(), *home.waiting()):
         url = reverse("console:enforcements-detail", args=[row.pk])
         yield Line(
-            row.created_at, _("Correction of %(member)s") % {"member": row.member}, url, row.state, row.get_state_display()
+            row.created_at, _("Enforcement of %(member)s") % {"member": row.member}, url, row.state, row.get_state_display()
         )
 
 
@@ -121,8 +122,21 @@ def _find_enforcements(text: str, realm: str | None) -> list[Hit]:
 
 
 def _enforcement_events(key: str, after: str) -> Sequence[Event]:
+    """Ids are `<last event of the enforcement>.<last event of its changes>`: both timelines stand on one page."""
     if not (key.isdigit() and len(key) < 18):
         return ()
-    last = int(after) if after.isdigit() and len(after) < 18 else 0
-    rows = EnforcementEvent.objects.filter(enforcement_id=int(key), pk__gt=last).order_by("pk")[:100]
-    return [Event(str(row.pk), "enforcement", {"state": row.state}) for row in rows]
+    own, of_changes = _marks(after)
+    found = []
+    for event in EnforcementEvent.objects.filter(enforcement_id=int(key), pk__gt=own).order_by("pk")[:100]:
+        own = event.pk
+        found.append(Event(f"{own}.{of_changes}", "enforcement", {"state": event.state}))
+    changes = Enforcement.objects.filter(pk=int(key)).values_list("add_change_id", "remove_change_id").first() or ()
+    for step in ChangeEvent.objects.filter(change_id__in=[pk for pk in changes if pk], pk__gt=of_changes).order_by("pk")[:100]:
+        of_changes = step.pk
+        found.append(Event(f"{own}.{of_changes}", "enforcement", {"state": step.state, "change": step.change_id}))
+    return found
+
+
+def _marks(after: str) -> tuple[int, int]:
+    parts = [int(part) if part.isdigit() and len(part) < 18 else 0 for part in after.split(".")[:2]]
+    return parts[0], parts[1] if len(parts) > 1 else 0

@@ -29,7 +29,7 @@ def headlines(now: datetime) -> Iterable[Headline]:
         text = _("%(member)s could not be taken out of %(place)s. A person is needed.")
         values = {"member": row.member, "place": str(row.guard) if row.guard else "—"}
         url = reverse("console:enforcements-detail", args=[row.pk])
-        yield Headline(Alarm.FIRE, text % values, url, _("Open the correction"), weight=1e16)
+        yield Headline(Alarm.FIRE, text % values, url, _("Open the enforcement"), weight=1e16)
     burning = [departure for departure in found if departure.burns(now) and not departure.held]
     losses = home.losses() if burning else {}
     for departure in burning[:4]:
@@ -39,7 +39,7 @@ def headlines(now: datetime) -> Iterable[Headline]:
     if watch.total == 0 or watch.judging == 0:
         yield _blind(watch)
     elif not burning:
-        yield _calm(watch, [d for d in found if not d.held])
+        yield _calm(watch, found)
 
 
 def _mark(dscp: int) -> str:
@@ -87,17 +87,17 @@ def _rate(d: Departure) -> str:
 
 def _next(d: Departure) -> tuple[str, str]:
     if d.waits and d.enforcement:
-        return reverse("console:enforcements-detail", args=[d.enforcement]), _("Review the proposed correction")
+        return reverse("console:enforcements-detail", args=[d.enforcement]), _("Review the proposed enforcement")
     if d.moving and d.enforcement:
-        return reverse("console:enforcements-detail", args=[d.enforcement]), _("Watch the correction")
+        return reverse("console:enforcements-detail", args=[d.enforcement]), _("Watch the enforcement")
     return reverse("console:traffic-detail", args=[d.verdict]), _("Look at the evidence")
 
 
 def _state(d: Departure) -> str:
     if d.moving:
-        return _("A correction is on its way.")
+        return _("An enforcement is on its way.")
     if d.waits:
-        return _("A correction is ready and waits for a person.")
+        return _("An enforcement is ready and waits for a person.")
     if d.blame == "network":
         return _("Look for the hop that rewrites.")
     return _("Nothing was changed: the group observes, or a guard rail holds it back.") if d.enforcement else ""
@@ -141,10 +141,13 @@ def _blind(watch: Watch) -> Headline:
 
 def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
     """Calm says what was checked; earlier departures are told, not hidden."""
-    if earlier:
+    quiet = [departure for departure in earlier if not departure.held]
+    if earlier and not quiet:
+        text = _("Nothing else departs from the ledger.")
+    elif quiet:
         text = ngettext(
-            "Quiet now. %(count)d departure in the last 24 h.", "Quiet now. %(count)d departures in the last 24 h.", len(earlier)
-        ) % {"count": len(earlier)}
+            "Quiet now. %(count)d departure in the last 24 h.", "Quiet now. %(count)d departures in the last 24 h.", len(quiet)
+        ) % {"count": len(quiet)}
     else:
         text = _("No departures in the last 24 h.")
     hint = _("a sensor does not report it")
@@ -154,5 +157,5 @@ def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
         Figure(_("Dropped by the capture"), "" if watch.dropped is None else units.number(watch.dropped), hint),
     )
     note = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
-    url, action = (reverse("console:traffic"), _("Look at them")) if earlier else ("", "")
+    url, action = (reverse("console:traffic"), _("Look at them")) if quiet else ("", "")
     return Headline(Alarm.WATCH if watch.silent else Alarm.CALM, text, url, action, figures=figures, note=note)

@@ -16,6 +16,7 @@ from flowguard.queries.sensors import sensor_rows
 from flowguard.queries.situation import OPEN
 from policyhub.console.changes_view import Step, named, section_diff
 from policyhub.console.forms import ReasonForm
+from policyhub.models import Change
 
 S = Enforcement.State
 WITHDRAWABLE = (S.PROPOSED, S.APPLYING, S.ACTIVE, S.NEEDS_PERSON)
@@ -54,7 +55,9 @@ def _fact(item: Any) -> Fact:
         return Fact(str(item), ())
     kind = str(item.get("kind", ""))
     title = labels.EVIDENCE.get(kind) or item.get("text") or kind
-    return Fact(title, tuple(_value(key, value) for key, value in item.items() if key not in ("kind", "text")))
+    order = {key: place for place, key in enumerate(labels.EVIDENCE_FIELDS)}
+    keys = sorted((key for key in item if key not in ("kind", "text")), key=lambda key: order.get(key, len(order)))
+    return Fact(title, tuple(_value(key, item[key]) for key in keys))
 
 
 def _value(key: str, value: Any) -> Value:
@@ -147,13 +150,32 @@ def track(row: Enforcement) -> list[Step]:
     return [step for step in steps if not (over and step.status == "todo")]
 
 
+def _story(row: Enforcement) -> list[Any]:
+    """Its own timeline and those of its changes, in the order things happened; `place` is the change an event belongs to."""
+    told = named(row.events.all(), S.choices)
+    for event in told:
+        event.place = None
+    for change in (row.add_change, row.remove_change):
+        if change is not None:
+            for event in named(change.events.all(), Change.State.choices):
+                event.place = change
+                told.append(event)
+    return sorted(told, key=lambda event: event.at)
+
+
+def _last_event(events: list[Any]) -> str:
+    """The id of the stream up to what the page shows (see entries)."""
+    own = max((event.pk for event in events if event.place is None), default=0)
+    return f"{own}.{max((event.pk for event in events if event.place is not None), default=0)}"
+
+
 def enforcement(request: HttpRequest, row: Enforcement) -> dict[str, Any]:
-    events = named(row.events.all(), S.choices)
+    events = _story(row)
     may = row.state in WITHDRAWABLE and request.user.has_perm("flowguard.change_enforcement")
     return {
         "row": row,
         "events": events,
-        "last_event": events[-1].pk if events else 0,
+        "last_event": _last_event(events),
         "track": track(row),
         "figures": figures(row),
         "seconds": row.after.get("seconds_from_first_packet"),

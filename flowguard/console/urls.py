@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from flowguard.console.views import corrections, pages
+from flowguard.console.views import enforcements, pages
 
 urlpatterns = [
     path("traffic/", pages.traffic, name="traffic"),
@@ -11,8 +11,8 @@ urlpatterns = [
     path("identities/upload/", pages.upload, name="identities-upload"),
     path("guards/", pages.guards, name="guards"),
     path("guards/<int:pk>/", pages.guard, name="guards-detail"),
-    path("corrections/", corrections.index, name="enforcements"),
-    path("corrections/<int:pk>/", corrections.detail, name="enforcements-detail"),
-    path("corrections/<int:pk>/withdraw/", corrections.withdraw, name="enforcements-withdraw"),
+    path("enforcements/", enforcements.index, name="enforcements"),
+    path("enforcements/<int:pk>/", enforcements.detail, name="enforcements-detail"),
+    path("enforcements/<int:pk>/withdraw/", enforcements.withdraw, name="enforcements-withdraw"),
     path("sensors/", pages.sensors, name="sensors"),
 ]

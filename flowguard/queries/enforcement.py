@@ -39,7 +39,9 @@ def enforcement(pk: int) -> QuerySet[Enforcement]:
     return (
         Enforcement.objects.filter(pk=pk)
         .select_related("guard__device__group", "verdict", "add_change", "remove_change", "realm")
-        .prefetch_related(Prefetch("events", EnforcementEvent.objects.order_by("pk")))
+        .prefetch_related(
+            Prefetch("events", EnforcementEvent.objects.order_by("pk")), "add_change__events", "remove_change__events"
+        )
     )
 
 

@@ -23,7 +23,7 @@ class Departure:
     """Verdicts of one business (or one unknown sender) on one mark.
 
     bps: mean over packet time, None when all packets share one instant. blame: "host" or "network".
-    held: its senders' marks are taken off now. moving: a correction is on its way. waits: a correction waits for a person.
+    held: its senders' marks are taken off now. moving: an enforcement is on its way. waits: an enforcement waits for a person.
     """
 
     who: str
@@ -159,7 +159,7 @@ def losses(seconds: int = 10, enough: int = 50) -> dict[int, Loss]:
 
 
 def done_today(now: datetime, limit: int = 8) -> list[EnforcementEvent]:
-    """Milestones of corrections in the last 24 h, newest first."""
+    """Milestones of enforcements in the last 24 h, newest first."""
     told = ("active", "expired", "reverted", "failed", "needs-person", "proposed")
     rows = EnforcementEvent.objects.select_related("enforcement__guard__device").filter(at__gte=now - WINDOW, state__in=told)
     return list(rows.order_by("-pk")[:limit])
@@ -171,7 +171,7 @@ def needs_person() -> list[Enforcement]:
 
 
 def waiting() -> list[Enforcement]:
-    """Corrections a person must decide on."""
+    """Enforcements a person must decide on."""
     return list(Enforcement.objects.select_related("guard__device", "add_change").filter(state="proposed").order_by("-pk")[:8])
 
 

@@ -17,6 +17,8 @@ from policyhub.models.findings import SEVERITIES
 ANY = ("", _("any"))
 
 
+MOST_KEY = 2**63 - 1  # of a primary key; SQLite fails on more
+
 class LoginForm(AuthenticationForm):
     """Django's, slowed down for guessers."""
 
@@ -57,7 +59,7 @@ class FindingFilterForm(FilterForm):
         label=_("Status"), choices=[("", _("open")), *Finding.Status.choices, ("all", _("all"))], required=False
     )
     name = forms.ChoiceField(label=_("Check"), required=False)
-    device = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    device = forms.IntegerField(required=False, min_value=1, max_value=MOST_KEY, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, names: list[tuple[str, Any]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -91,7 +93,7 @@ class ChangeFilterForm(FilterForm):
         ],
         required=False,
     )
-    device = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    device = forms.IntegerField(required=False, min_value=1, max_value=MOST_KEY, widget=forms.HiddenInput)
 
 
 class AuditFilterForm(FilterForm):

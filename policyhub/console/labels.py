@@ -138,7 +138,7 @@ def said(template: str, values: Mapping[str, Any] | None) -> str:
 
 
 def event_said(event: Any) -> str:
-    """The words of one row of a timeline: of a change (its message stands in `data`) or of a correction."""
+    """The words of one row of a timeline: of a change (its message stands in `data`) or of an enforcement."""
     stored = event.data.get("said")
     return said(stored["text"], stored.get("values")) if stored else said(event.message, event.data)
 

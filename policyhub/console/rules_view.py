@@ -29,6 +29,11 @@ class RuleRow:
     why: str | Promise
     findings: tuple[Finding, ...]
 
+    @property
+    def shows_policy(self) -> bool:
+        """Not where the rule's own name says it."""
+        return not self.rule.name.startswith(self.policy)
+
 
 def rows(device: Device, snapshot: ConfigSnapshot, findings: Iterable[Finding]) -> tuple[DeviceConfig, list[RuleRow]]:
     """In the order of the configuration. Raises UnknownPlatform, CannotOpen."""

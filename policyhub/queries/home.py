@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
+from policyhub.domain.change import ChangeKind
 from policyhub.models import Change, ChangeEvent, Device, Finding, HostKey, Sweep
 from policyhub.queries.findings import OPEN, open_by_severity
 from policyhub.queries.listings import latest_sweep
 
 DAY = timedelta(hours=24)
+# Members come and go with an enforcement, which tells its own story; only trouble with one is told here.
+MEMBERS = (ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE)
+TROUBLE = ("failed", "revert-failed", "refused")
 TOLD = ("approved", "confirmed", "reverted", "failed", "revert-failed", "refused")
 MOST = 8
 
@@ -36,9 +42,9 @@ def stuck() -> list[Change]:
 
 def waiting() -> Waiting:
     """At most a handful of each; the lists behind hold the rest."""
-    open_changes = (
-        Change.objects.select_related("device").filter(state__in=("proposed", "revert-failed")).order_by("-pk")[: MOST * 4]
-    )
+    undecided = Q(state=Change.State.PROPOSED) & ~Q(kind__in=MEMBERS)
+    open_changes = Change.objects.select_related("device").filter(Q(state=Change.State.REVERT_FAILED) | undecided)
+    open_changes = open_changes.order_by("-pk")[: MOST * 4]
     rows = list(open_changes)
     return Waiting(
         stuck=tuple(row for row in rows if row.state == Change.State.REVERT_FAILED),
@@ -53,6 +59,7 @@ def waiting() -> Waiting:
 def done_today(now: datetime) -> list[ChangeEvent]:
     """Milestones of changes in the last 24 h, newest first."""
     rows = ChangeEvent.objects.select_related("change__device").filter(at__gte=now - DAY, state__in=TOLD)
+    rows = rows.filter(~Q(change__kind__in=MEMBERS) | Q(state__in=TROUBLE))
     return list(rows.order_by("-pk")[:MOST])
 
 

@@ -101,8 +101,8 @@ def test_act_that_no_longer_fits_is_told_on_the_page(rows: Sample, admin: Client
     assert "there is nothing to take back" in text
 
 
-def test_withdrawing_a_correction_asks_the_worker_to_take_it_back(rows: Sample, admin: Client, redis_server: object) -> None:
-    admin.post(f"/corrections/{rows.enforcement.pk}/withdraw/", {"password": PASSWORD, "reason": "agreed with the owner"})
+def test_withdrawing_a_enforcement_asks_the_worker_to_take_it_back(rows: Sample, admin: Client, redis_server: object) -> None:
+    admin.post(f"/enforcements/{rows.enforcement.pk}/withdraw/", {"password": PASSWORD, "reason": "agreed with the owner"})
     assert rows.enforcement.events.filter(data__reason="agreed with the owner").exists()
 
 

@@ -105,13 +105,28 @@ def test_event_that_happens_while_we_listen_arrives(rows: Sample) -> None:
         rows.enforcement.events.create(at=rows.enforcement.created_at, state="expired", message="over")
 
     async def go() -> list[str]:
-        answer = await client.get(f"/events?enforcement={rows.enforcement.pk}&after={last}")
+        answer = await client.get(f"/events?enforcement={rows.enforcement.pk}&after={last}.999999999")
         later = asyncio.create_task(_later(happens))
         found = await some(answer, 1)
         await later
         return found
 
     assert '"expired"' in run(go())[0]
+
+
+def test_enforcement_hears_of_its_changes_too(rows: Sample) -> None:
+    url = f"/events?enforcement={rows.enforcement.pk}"
+    own = rows.enforcement.events.count()
+    client = client_of(rows.admin)
+    total = own + rows.confirmed.events.count()
+
+    async def go() -> tuple[list[str], list[str]]:
+        found = await some(await client.get(url), total)
+        near_end = found[-2].split("\n")[0].removeprefix("id: ")
+        return found, await some(await client.get(url, headers={"Last-Event-ID": near_end}), 1)
+
+    found, resumed = run(go())
+    assert len(found) == total and resumed == found[-1:]
 
 
 async def _later(act: Any) -> None:

@@ -132,14 +132,14 @@ def test_a_broken_page_says_what_is_safe(rows: Sample, monkeypatch: pytest.Monke
 )
 def test_empty_list_says_what_to_do_and_never_shows_a_table(db: None, name: str) -> None:
     client = person(User.objects.create_superuser("first", password=PASSWORD))
-    url = "/corrections/" if name == "enforcements" else f"/{name}/"
+    url = "/enforcements/" if name == "enforcements" else f"/{name}/"
     text = client.get(url).content.decode()
     assert 'class="empty"' in text and "<table" not in text
 
 
 @pytest.mark.parametrize("name", ["findings", "devices", "traffic", "identities", "enforcements"])
 def test_filter_that_fits_nothing_offers_to_clear_it(rows: Sample, admin: Client, name: str) -> None:
-    url = "/corrections/" if name == "enforcements" else f"/{name}/"
+    url = "/enforcements/" if name == "enforcements" else f"/{name}/"
     text = admin.get(url, {"q": "no-such-thing"}).content.decode()
     assert "Clear the filter" in text
     assert 'value="no-such-thing"' in text
@@ -150,7 +150,7 @@ def test_filter_that_fits_nothing_offers_to_clear_it(rows: Sample, admin: Client
 )
 @pytest.mark.parametrize("name", ["findings", "devices", "changes", "audit", "traffic", "identities", "enforcements", "search"])
 def test_odd_parameters_are_ignored(admin: Client, name: str, odd: str) -> None:
-    url = "/corrections/" if name == "enforcements" else f"/{name}/"
+    url = "/enforcements/" if name == "enforcements" else f"/{name}/"
     answer = admin.get(f"{url}?{odd}")
     assert answer.status_code == 200
     assert "<script>" not in answer.content.decode()

@@ -109,11 +109,12 @@ def test_departure_that_was_corrected_is_under_control(client: Client, sensor: S
     )  # fmt: skip
     text = client.get("/").content.decode()
     assert "Under control" in strip_tags(text)
-    assert top(client)[0] in ("handled", "calm")
+    assert top(client)[0] == "handled"
+    assert "No departures" not in text and "Nothing else departs" in text
     row.state = "proposed"
     row.save()
     assert top(client)[0] == "fire"
-    assert "Review the proposed correction" in client.get("/").content.decode()
+    assert "Review the proposed enforcement" in client.get("/").content.decode()
 
 
 def test_departure_of_yesterday_is_quiet_but_not_hidden(client: Client, sensor: Sensor) -> None:
@@ -129,7 +130,7 @@ def test_old_departures_and_information_do_not_disturb_the_calm(client: Client, 
     assert top(client)[0] == "calm"
 
 
-def test_stuck_correction_is_louder_than_any_departure(client: Client, sensor: Sensor) -> None:
+def test_stuck_enforcement_is_louder_than_any_departure(client: Client, sensor: Sensor) -> None:
     seen = sample_rows.verdict(sensor, now(), 0)
     Enforcement.objects.create(
         verdict=seen, realm=Realm.objects.get(name=""), member="10.0.0.9/32", state="needs-person", mode="auto", profile="lab",

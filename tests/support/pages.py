@@ -27,13 +27,26 @@ def pages(rows: Sample) -> dict[str, str]:
         "identities-upload": "/identities/upload/",
         "guards": "/guards/",
         "guards-detail": f"/guards/{rows.guard.pk}/",
-        "enforcements": "/corrections/",
-        "enforcements-detail": f"/corrections/{rows.enforcement.pk}/",
+        "enforcements": "/enforcements/",
+        "enforcements-detail": f"/enforcements/{rows.enforcement.pk}/",
         "sensors": "/sensors/",
     }
 
 
 NOT_PAGES = {
-    "login", "logout", "theme", "realm", "events", "findings-acknowledge", "devices-trust", "devices-revoke", "devices-release", "changes-approve",
-    "changes-revert", "changes-cancel", "audit-verify", "killswitch-throw", "enforcements-withdraw",
-}  # fmt: skip
+    "login",
+    "logout",
+    "theme",
+    "realm",
+    "events",
+    "findings-acknowledge",
+    "devices-trust",
+    "devices-revoke",
+    "devices-release",
+    "changes-approve",
+    "changes-revert",
+    "changes-cancel",
+    "audit-verify",
+    "killswitch-throw",
+    "enforcements-withdraw",
+}

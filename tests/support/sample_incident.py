@@ -1,4 +1,4 @@
-"""The incident: verdicts, a guard with its changes, corrections."""
+"""The incident: verdicts, a guard with its changes, enforcements."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def verdict_rows(sensor: Sensor, now: datetime) -> tuple[Verdict, Verdict]:
 
 
 def active_row(guard: Guard, held: Verdict, confirmed: Change, now: datetime) -> Enforcement:
-    """A correction that helped, with its figures."""
+    """An enforcement that helped, with its figures."""
     row = Enforcement.objects.create(
         guard=guard, verdict=held, realm=guard.device.realm, member="10.10.9.91/32", state="active", outcome="helped",
         mode="auto", profile="lab", guardrails=RAILS, add_change=confirmed, idempotency_key="e1",

@@ -86,7 +86,7 @@ def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int)
     asked = change(rows.device, now, "member-add", "proposed", 2000 + number)
     timeline(asked, now, ("proposed", "sample"), ("confirmed", "sample"))
     timeline(rows.confirmed, now, ("confirmed", "sample"))
-    more_corrections(rows, sensor, now, number, device, stuck, asked)
+    more_enforcements(rows, sensor, now, number, device, stuck, asked)
     IdentityEntry.objects.create(realm=realm, prefix=f"10.99.{number}.0/24", name=f"more {number}")
     extra = Sensor.objects.create(name=f"sensor-{number}", group=rows.device.group, last_seen_at=now, judging=True)
     ObservationPoint.objects.create(sensor=extra, name="in0", realm=realm, device=device, stands_behind=rows.device)
@@ -99,7 +99,7 @@ def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int)
     audit.record("sample.more", actor="test", at=now, number=number)
 
 
-def more_corrections(
+def more_enforcements(
     rows: Sample, sensor: Sensor, now: datetime, number: int, device: Device, stuck: Change, asked: Change
 ) -> None:
     realm = rows.device.realm

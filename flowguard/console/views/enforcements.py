@@ -1,4 +1,4 @@
-"""Corrections (enforcements): the list, one from first packet to expiry, and taking it back."""
+"""Enforcements (enforcements): the list, one from first packet to expiry, and taking it back."""
 
 from __future__ import annotations
 
