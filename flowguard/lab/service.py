@@ -103,7 +103,7 @@ def _descendants(root: int) -> list[int]:
 def open_database(data: Path) -> None:
     """Django on the service's data folder, for rows that have no command yet and for looking at the result."""
     os.environ["POLICYHUB_DATA"] = str(data)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "policyhub.conf.settings.embedded")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "policyhub.conf.settings.embedded"  # whatever the parent, e.g. a test run, has set
     import django
 
     django.setup()
