@@ -34,6 +34,7 @@ BACK_OFF_S = 0.03  # a bulk sender slows down on loss, as TCP does
 INTERFACE = "GigabitEthernet1/0/1"
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
 SLICE_S = 0.02
+MOST_UNWRITTEN = 32 << 20
 
 
 class Switch:
@@ -93,8 +94,9 @@ class Conversation:
                 self.next_at += BACK_OFF_S
 
 
-def write(stream: BinaryIO, at_ns: int, frame: bytes) -> None:
-    stream.write(struct.pack("<IIII", at_ns // 10**9, at_ns % 10**9, len(frame), len(frame)) + frame)
+def record(at_ns: int, frame: bytes) -> bytes:
+    """A packet as it stands in a pcap file."""
+    return struct.pack("<IIII", at_ns // 10**9, at_ns % 10**9, len(frame), len(frame)) + frame
 
 
 def opened(path: Path, beside: BinaryIO | None = None) -> BinaryIO:
@@ -112,10 +114,8 @@ def opened(path: Path, beside: BinaryIO | None = None) -> BinaryIO:
         if beside is not None and _reader_gone(beside):
             raise BrokenPipeError(f"{beside.name}: the reader has gone")
         time.sleep(0.1)
-    os.set_blocking(descriptor, True)
-    stream = os.fdopen(descriptor, "wb")
+    stream = os.fdopen(descriptor, "wb", buffering=0)
     stream.write(PCAP_HEADER)
-    stream.flush()
     return stream
 
 
@@ -135,27 +135,43 @@ def drive(
     began = time.time()
     elapsed = 0.0
     while elapsed < seconds:
+        if max(line.flush() for line in lines) > MOST_UNWRITTEN:
+            time.sleep(SLICE_S)
+            continue
         elapsed += SLICE_S
         _slice(talks, switch, lines, began, elapsed)
         for line in lines:
             line.send(_ns(began + elapsed))
         time.sleep(max(0.0, began + elapsed - time.time()))
+    while max(line.flush() for line in lines):
+        time.sleep(SLICE_S)
 
 
 class Line:
-    """One point: packets wait for their own time, since a frame may leave the queue long after it entered."""
+    """One point: packets wait for their own time, since a frame may leave the queue long after it entered.
+
+    Its pipe is written without blocking: a reader that is late reads one pipe ahead of the other, and would wait for ever
+    for packets of a writer that waits for room in the other pipe.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._waiting: list[tuple[int, bytes]] = []
+        self._unwritten = bytearray()
 
     def at(self, at_ns: int, frame: bytes) -> None:
         heapq.heappush(self._waiting, (at_ns, frame))
 
     def send(self, until_ns: int) -> None:
         while self._waiting and self._waiting[0][0] < until_ns:
-            write(self._stream, *heapq.heappop(self._waiting))
-        self._stream.flush()
+            self._unwritten += record(*heapq.heappop(self._waiting))
+        self.flush()
+
+    def flush(self) -> int:
+        """Write what there is room for; the bytes that are left. A reader that stands still shall not fill the memory."""
+        while self._unwritten and (written := self._stream.write(self._unwritten)):
+            del self._unwritten[:written]
+        return len(self._unwritten)
 
 
 def _slice(talks: list[Conversation], switch: Switch, lines: tuple[Line, Line], began: float, until: float) -> None:
