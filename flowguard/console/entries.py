@@ -123,7 +123,7 @@ def _find_enforcements(text: str, realm: str | None) -> list[Hit]:
 
 def _enforcement_events(key: str, after: str) -> Sequence[Event]:
     """Ids are `<last event of the enforcement>.<last event of its changes>`: both timelines stand on one page."""
-    if not (key.isdigit() and len(key) < 18):
+    if not (key.isdecimal() and len(key) < 18):
         return ()
     own, of_changes = _marks(after)
     found = []
@@ -138,5 +138,5 @@ def _enforcement_events(key: str, after: str) -> Sequence[Event]:
 
 
 def _marks(after: str) -> tuple[int, int]:
-    parts = [int(part) if part.isdigit() and len(part) < 18 else 0 for part in after.split(".")[:2]]
+    parts = [int(part) if part.isdecimal() and len(part) < 18 else 0 for part in after.split(".")[:2]]
     return parts[0], parts[1] if len(parts) > 1 else 0

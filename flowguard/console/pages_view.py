@@ -68,7 +68,7 @@ def _value(key: str, value: Any) -> Value:
         return Value(label, "time", value)
     if key.endswith("_dscp") and _all_marks(value):
         return Value(label, "marks", value if isinstance(value, list) else [value])
-    if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdigit() for mark in value):
+    if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdecimal() for mark in value):
         return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
     return Value(label, "text", str(value)[:64])
 

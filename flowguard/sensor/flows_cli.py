@@ -157,7 +157,7 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of flows")
     return int(text)
 

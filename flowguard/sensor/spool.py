@@ -203,7 +203,7 @@ def _try_write(path: Path, data: bytes) -> str:
 
 
 def _batches(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.batch") if path.stem.isdigit())
+    return sorted(path for path in folder.glob("*.batch") if path.stem.isdecimal())
 
 
 def _read(path: Path) -> bytes | None:

@@ -85,7 +85,7 @@ class ReadView(Base, viewsets.ReadOnlyModelViewSet[Any]):
 
 def number(text: str | None) -> int | None:
     """A primary key from a query parameter; anything else is None."""
-    return int(text) if text and text.isdigit() and len(text) < 18 else None
+    return int(text) if text and text.isdecimal() and len(text) < 18 else None
 
 
 def told(error: Exception, context: dict[str, Any]) -> Response | None:

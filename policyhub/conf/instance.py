@@ -81,7 +81,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _alive(pid: str) -> bool:
-    if not pid.isdigit():
+    if not pid.isdecimal():
         return False
     with contextlib.suppress(ProcessLookupError):
         with contextlib.suppress(PermissionError):

@@ -168,9 +168,9 @@ def _find_changes(text: str, realm: str | None) -> list[Hit]:
 
 
 def _change_events(key: str, after: str) -> Sequence[Event]:
-    if not (key.isdigit() and len(key) < 18):
+    if not (key.isdecimal() and len(key) < 18):
         return ()
-    last = int(after) if after.isdigit() and len(after) < 18 else 0
+    last = int(after) if after.isdecimal() and len(after) < 18 else 0
     rows = ChangeEvent.objects.filter(change_id=int(key), pk__gt=last).order_by("pk")[:100]
     return [Event(str(row.pk), "change", {"state": row.state}) for row in rows]
 

@@ -19,6 +19,7 @@ ANY = ("", _("any"))
 
 MOST_KEY = 2**63 - 1  # of a primary key; SQLite fails on more
 
+
 class LoginForm(AuthenticationForm):
     """Django's, slowed down for guessers."""
 

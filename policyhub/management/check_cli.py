@@ -100,7 +100,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _days(text: str) -> int:
-    days = int(text) if text.isdigit() else 0
+    days = int(text) if text.isdecimal() else 0
     if not 1 <= days <= 3660:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 1 to 3660")
     return days

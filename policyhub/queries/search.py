@@ -25,7 +25,7 @@ def changes(text: str, realm: str | None) -> list[Change]:
     """By number (`#12` or `12`) or by words of the reason or the member's address."""
     number = text.lstrip("#")
     wish = Q(reason__icontains=text) | Q(spec__member__icontains=text)
-    if number.isdigit() and len(number) < 18:
+    if number.isdecimal() and len(number) < 18:
         wish |= Q(pk=int(number))
     rows = Change.objects.select_related("device").filter(wish)
     return list((rows if realm is None else rows.filter(device__realm__name=realm)).order_by("-pk")[:MOST])

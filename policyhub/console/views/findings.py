@@ -37,7 +37,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @page("policyhub.change_finding")
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    chosen = [int(pk) for pk in request.POST.getlist("finding") if pk.isdigit() and len(pk) < 18]
+    chosen = [int(pk) for pk in request.POST.getlist("finding") if pk.isdecimal() and len(pk) < 18]
     count = actions.acknowledge(finding_ids=chosen, actor=request.user, now=timezone.now())
     messages.success(request, _("Acknowledged: %(count)d") % {"count": count})
     return redirect(way_back(request, "console:findings"))

@@ -14,6 +14,6 @@ from policyhub.console.views.base import page
 def search(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").replace("\0", "").strip()[:100]
     allowed = [g for g in registry.searches.all() if not g.permission or request.user.has_perm(g.permission)]
-    found = [(group, group.find(text, realm_of(request))) for group in allowed] if len(text) > 1 or text.isdigit() else []
+    found = [(group, group.find(text, realm_of(request))) for group in allowed] if len(text) > 1 or text.isdecimal() else []
     groups = [(group, hits) for group, hits in found if hits]
     return render(request, "console/search.html", {"text": text, "groups": groups})
