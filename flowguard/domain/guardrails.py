@@ -185,7 +185,11 @@ def never_core(s: Situation, _: Limits) -> Railing:
 def never_touch(s: Situation, _: Limits) -> Railing:
     source = ipaddress.ip_network(s.source)
     for prefix, reason in s.never_touch:
-        protected = ipaddress.ip_network(prefix)
+        try:
+            protected = ipaddress.ip_network(prefix, strict=False)
+        except ValueError:
+            said = Message(gettext_noop("%(prefix)s on the never-touch list is no prefix; correct it"), {"prefix": prefix})
+            return Railing("never-touch", Decision.REFUSE, said)
         if protected.version == source.version and protected.overlaps(source):
             said = Message(
                 gettext_noop("%(prefix)s is on the never-touch list: %(reason)s"), {"prefix": prefix, "reason": reason}

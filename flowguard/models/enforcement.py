@@ -1,5 +1,8 @@
 """Guards that humans approved, and enforcements that add or remove one member of them."""
 
+import ipaddress
+
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -105,3 +108,9 @@ class NeverTouch(models.Model):
         constraints = [models.UniqueConstraint(fields=["realm", "prefix"], name="never_touch_once")]
         verbose_name = _("never touch")
         verbose_name_plural = _("never touch")
+
+    def clean(self) -> None:
+        try:
+            self.prefix = str(ipaddress.ip_network(self.prefix.strip(), strict=False))
+        except ValueError as error:
+            raise ValidationError({"prefix": str(error)}) from None

@@ -1,8 +1,11 @@
 """The identity ledger: who a prefix is and what it may use."""
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from policyhub.domain.errors import BadInput
+from policyhub.domain.identity import check_fields
 from policyhub.models import Realm
 
 
@@ -24,6 +27,13 @@ class IdentityEntry(models.Model):
         constraints = [models.UniqueConstraint(fields=["realm", "prefix"], name="identity_once_per_realm")]
         verbose_name = _("identity")
         verbose_name_plural = _("identities")
+
+    def clean(self) -> None:
+        """One entry that cannot be read would stop every bundle and every batch."""
+        try:
+            check_fields(self.prefix, self.allowed_dscp, self.active_window, self.peak_mbps)
+        except BadInput as error:
+            raise ValidationError(error.message) from None
 
     def __str__(self) -> str:
         return f"{self.name} {self.prefix}"

@@ -79,6 +79,21 @@ def read_identities(text: str, file: str) -> tuple[Identity, ...]:
     return tuple(identities)
 
 
+def check_fields(prefix: str, allowed_dscp: object, active_window: str, peak_mbps: float | None) -> None:
+    """The same demands on an entry that was typed into a form. allowed_dscp: a list of numbers or None. Raises BadInput."""
+    if allowed_dscp is not None and (not isinstance(allowed_dscp, list) or not allowed_dscp):
+        raise BadInput("allowed_dscp is no list of numbers. Write e.g. [46, 8], or nothing for anything")
+    row: dict[str | None, str | list[str] | None] = dict.fromkeys(COLUMNS, "")
+    marks = " ".join(str(mark) for mark in allowed_dscp or ())
+    peak = "" if peak_mbps is None else str(peak_mbps)
+    row |= {"prefix": prefix, "class": "core", "allowed_dscp": marks, "active_window": active_window, "peak_mbps": peak}
+    identity = _identity(row, "identity", 0)
+    if identity.prefix != prefix:
+        raise BadInput(f"prefix {prefix!r} is written {identity.prefix}")
+    if any(isinstance(mark, bool) or not isinstance(mark, int) for mark in allowed_dscp or ()):
+        raise BadInput("allowed_dscp holds something that is no number. Write e.g. [46, 8]")
+
+
 def _identity(row: dict[str | None, str | list[str] | None], file: str, line: int) -> Identity:
     def bad(what: str, cure: str) -> BadInput:
         return BadInput.at(file, line, what, cure)

@@ -10,7 +10,8 @@ from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
 from policyhub.models import Change
 from tests.scenarios.test_enforcement_loop import MEMBER, World
-from tests.support.devices import hurry, simulated
+from tests.support.devices import PASSWORD, USER, hurry, simulated
+from tests.support.enforcing import OFFENDER
 
 pytestmark = pytest.mark.django_db
 State = Enforcement.State
@@ -154,3 +155,61 @@ def test_a_kill_switch_released_an_hour_later_does_not_let_the_old_push_go(world
     world.step(row)
     world.step(row)
     assert (row.add_change.state, row.state, world.members()) == ("failed", State.FAILED, frozenset())
+
+
+def by_hand(world, edit):
+    """A person at the switch: its configuration is another one now."""
+    text = world.bench.device.running()
+    edited = edit(text)
+    assert edited != text
+    world.bench.device.load(edited)
+
+
+def without(text, word):
+    return "".join(line for line in text.splitlines(keepends=True) if word not in line)
+
+
+EDITS = {
+    "our entry taken out": lambda text: without(text, f"host {OFFENDER}"),
+    "our policy detached": lambda text: without(text, "service-policy input PHG"),
+    "another policy in its place": lambda text: text.replace("service-policy input PHG-LOOP", "service-policy input UPLINK"),
+    "an interface renamed": lambda text: text.replace("description desks", "description printers"),
+    "an entry of theirs in our list": lambda text: text.replace(
+        f" permit ip host {OFFENDER} any", f" permit ip host {OFFENDER} any\n 999 permit ip host 198.51.100.77 any"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_a_person_who_edits_the_switch_meanwhile_keeps_the_edit_and_ours_is_taken_back(world, what):
+    row = active(world)
+    by_hand(world, EDITS[what])
+    edited = world.bench.device.running()
+    expire(world, row, steps=5)
+    assert row.state == State.EXPIRED, [event.message for event in row.events.all()]
+    assert f"host {OFFENDER}" not in world.bench.device.running()
+    assert [line for line in edited.splitlines() if OFFENDER not in line] == [
+        line for line in world.bench.device.running().splitlines() if OFFENDER not in line
+    ]
+
+
+@pytest.mark.parametrize("trouble", ["host key", "login"])
+def test_a_switch_that_does_not_know_us_any_more_at_expiry_is_quarantined_and_served_after_release(world, trouble):
+    row = active(world)
+    device = world.bench.row
+    if trouble == "host key":
+        world.bench.sim.swap_host_key()
+    else:
+        world.bench.sim.logins.passwords[USER] = "changed-by-somebody"
+    expire(world, row, steps=3)
+    device.refresh_from_db()
+    assert (row.state, world.members()) == (State.ACTIVE, {MEMBER})
+    assert device.quarantine_reason
+    if trouble == "host key":
+        device.host_keys.filter(state="trusted").update(state="revoked")
+        assert device.host_keys.filter(state="pending").update(state="trusted") == 1
+    else:
+        world.bench.sim.logins.passwords[USER] = PASSWORD
+    type(device).objects.filter(pk=device.pk).update(quarantine_reason="")
+    expire(world, row)
+    assert (row.state, world.members()) == (State.EXPIRED, frozenset())
