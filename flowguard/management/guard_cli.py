@@ -134,5 +134,5 @@ def _print_change(change) -> int:
     print("\n".join(f"+ {line}" for line in change.lines))
     print("\n".join(f"- {line}" for line in change.inverse))
     if change.state == "proposed":
-        print(f"approve with: policyhub change approve {change.pk} --plan {change.plan_sha256[:16]} --user NAME")
+        print(f"approve with: policyhub change approve {change.pk} --plan {change.plan_sha256} --as USER")
     return 0 if change.state != "refused" else 1
