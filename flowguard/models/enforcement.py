@@ -77,6 +77,7 @@ class Enforcement(models.Model):
 
     class Meta:
         ordering = ("-pk",)
+        indexes = [models.Index(fields=["member", "realm"])]
         verbose_name = _("enforcement")
         verbose_name_plural = _("enforcements")
 
