@@ -31,6 +31,20 @@ VERDICTS: dict[str, tuple[Text, Text]] = {
     "microburst": (_("Microburst"), _("The class's queue was nearly full for milliseconds.")),
 }
 
+# What would have to be true for a verdict to be wrong: where its reader should look first.
+WRONG_IF: dict[str, Text] = {
+    "class-not-allowed": _(
+        "The ledger is out of date, another host uses this address, or a device before the point sets the mark."
+    ),
+    "unknown-identity-in-priority": _("The ledger misses this prefix, or the point belongs to another realm."),
+    "dscp-rewritten": _("The two points see different traffic, or addresses are translated between them."),
+    "over-peak": _("The peak in the ledger is out of date, or the point sees the same packets twice."),
+    "outside-window": _("The hours or their time zone in the ledger are wrong, or the sensor's clock is."),
+    "bulk-into-business-hours": _("The hours or their time zone in the ledger are wrong, or the sensor's clock is."),
+    "queue-saturated": _("The rate or the buffer that was given for the queue is not that of the port."),
+    "microburst": _("The rate or the buffer that was given for the queue is not that of the port."),
+}
+
 OUTCOMES: dict[str, tuple[Text, Text]] = {
     "helped": (_("It helped"), _("By packets behind the device: the sender's share of the priority class is gone.")),
     "harmed": (_("It harmed"), _("By packets behind the device: another class got worse. It was taken back at once.")),

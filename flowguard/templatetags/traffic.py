@@ -23,6 +23,11 @@ def verdict_reason(name: str) -> labels.Text:
 
 
 @register.filter
+def wrong_if(name: str) -> labels.Text:
+    return labels.WRONG_IF.get(name, "")
+
+
+@register.filter
 def outcome_title(outcome: str) -> labels.Text:
     return labels.OUTCOMES[outcome][0] if outcome in labels.OUTCOMES else outcome
 

@@ -20,7 +20,7 @@ def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     than a permit that never acts: it looks like protection. One earlier rule or the union of several may cause it; rules with
     conditions that the model cannot express (established, time ranges, users) never count as a cause.
     Example: `permit ip 10.1.0.0/16 any`, further down `deny tcp 10.1.5.0/24 any eq 22`: the SSH ban never acts.
-    Suggested change: decide which of the two was meant. If the later rule: move it above the rules named in `by`, and watch,
+    Suggested change: decide which of the two was meant. If the later rule: move it above the rules that cover it, and watch,
     since traffic changes. If the earlier ones: delete this rule; safe, because no packet reaches it.
     """
     for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
