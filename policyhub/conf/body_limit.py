@@ -56,4 +56,4 @@ class BodyLimit:
 
 def _announced(scope: Message) -> int:
     lengths = [value for name, value in scope["headers"] if name.lower() == b"content-length"]
-    return int(lengths[0]) if lengths and lengths[0].isdecimal() else 0
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
