@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +12,7 @@ from policyhub.domain.finding import Severity
 
 WINDOW = timedelta(hours=24)
 BURNS_FOR = timedelta(minutes=15)
+TOGETHER_NS = 10_000_000_000
 QUIET_SENSOR = timedelta(minutes=2)
 MOST = 2_000
 HELD = ("active", "withdrawing")
@@ -100,9 +101,15 @@ def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tup
     )
 
 
-def _rate(rows: Iterable[Verdict]) -> float | None:
-    """Sum of each verdict's own mean rate, in bit/s."""
-    rates = [row.bytes * 8e9 / (row.last_ns - row.first_ns) for row in rows if row.last_ns > row.first_ns]
+def _rate(rows: Sequence[Verdict]) -> float | None:
+    """Sum of the mean rates, in bit/s, of what was still sent at the end: flows that ended before did not add to it.
+
+    A sensor that starts anew judges a flow that goes on a second time, too.
+    """
+    latest = max(row.last_ns for row in rows) - TOGETHER_NS
+    rates = [
+        row.bytes * 8e9 / (row.last_ns - row.first_ns) for row in rows if row.last_ns > row.first_ns and row.last_ns >= latest
+    ]
     return sum(rates) if rates else None
 
 

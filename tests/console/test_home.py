@@ -145,3 +145,10 @@ def test_rate_of_packets_in_one_instant_is_unknown_not_zero(client: Client, sens
     text = client.get("/").content.decode()
     figure = re.search(r"<dt>Rate</dt><dd>(.*?)</dd>", text)
     assert figure and "all packets fell into one instant" in figure[1]
+
+
+def test_rate_does_not_add_what_ended_before(client: Client, sensor: Sensor) -> None:
+    seen = sample_rows.verdict(sensor, now(), 0)
+    before = sample_rows.verdict(sensor, now() - timedelta(minutes=5), 1)
+    Verdict.objects.filter(pk=before.pk).update(src=seen.src)
+    assert top(client)[1].startswith("1 host of algorithm test sends 3.2 Gbit/s marked EF (46) since ")
