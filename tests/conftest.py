@@ -15,7 +15,7 @@ from tests.support.services import PostgresCluster, Processes, RedisServer, Serv
 ROOTLESS = os.environ.get("ROOTLESS", "") not in {"", "0"}
 LONG = ("soak", "bench")  # only when -m names them
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "admin_client", "client_with_user"}
-SERIAL_ROOMS = ("scenarios", "platform", "benchmarks")
+SERIAL_ROOMS = ("scenarios", "benchmarks")
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -46,7 +46,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.db)
         room = Path(str(item.path)).relative_to(config.rootpath / "tests").parts[0]
-        if room in SERIAL_ROOMS or item.get_closest_marker("root") or item.get_closest_marker("browser"):
+        alone = "service" in getattr(item, "fixturenames", ()) or any(
+            item.get_closest_marker(name) for name in ("root", "browser")
+        )
+        if room in SERIAL_ROOMS or alone:
             item.add_marker(pytest.mark.serial)
         long = any(item.get_closest_marker(name) and name not in expression for name in LONG)
         if long or (ROOTLESS and item.get_closest_marker("root")):

@@ -17,6 +17,8 @@ from policyhub.conf import embedded_redis
 from tests.platform.running import clean_environment
 from tests.support.services import Processes, answers_http, free_port, stop, wait_until
 
+pytestmark = pytest.mark.serial
+
 HOST = "hub.example"
 
 

@@ -20,6 +20,8 @@ from policyhub.conf import embedded_redis
 from tests.platform.running import PROGRAMS, Running, refused
 from tests.support.services import free_port, wait_until
 
+pytestmark = pytest.mark.serial
+
 ONE_LINE = re.compile(r"\A[^\n]+\n\Z")
 
 
