@@ -48,7 +48,9 @@ deps:
 # ---- set-up: stamps say what is done already
 
 setup: $(VENV)/.run $(VENV)/.native $(VENV)/.project
+	@:
 setup-test: $(VENV)/.test $(VENV)/.native $(VENV)/.project
+	@:
 
 $(BIN)/python:
 	@python=$$(.ci/toolchain); echo "setup: $(VENV) with $$($$python --version)"; "$$python" -m venv $(VENV)

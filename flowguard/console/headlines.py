@@ -156,6 +156,8 @@ def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
         Figure(_("Packets seen"), "" if watch.received is None else units.number(watch.received), hint),
         Figure(_("Dropped by the capture"), "" if watch.dropped is None else units.number(watch.dropped), hint),
     )
-    note = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
+    if watch.silent:
+        silent = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)}
+        return Headline(Alarm.WATCH, silent, reverse("console:sensors"), _("Open the sensors"), figures=figures, note=text)
     url, action = (reverse("console:traffic"), _("Look at them")) if quiet else ("", "")
-    return Headline(Alarm.WATCH if watch.silent else Alarm.CALM, text, url, action, figures=figures, note=note)
+    return Headline(Alarm.CALM, text, url, action, figures=figures)

@@ -61,9 +61,8 @@ def test_sensor_that_fell_silent_is_not_calm(client: Client, sensor: Sensor) -> 
 
 def test_one_of_two_sensors_silent_is_told_although_nothing_burns(client: Client, sensor: Sensor) -> None:
     Sensor.objects.create(name="branch-2")
-    kind, _ = top(client)
-    assert kind == "watch"
-    assert "Not heard: branch-2" in client.get("/").content.decode()
+    assert top(client) == ("watch", "Not heard: branch-2.")
+    assert "No departures in the last 24 h." in client.get("/").content.decode()
 
 
 def test_calm_says_what_was_checked(client: Client, sensor: Sensor) -> None:
