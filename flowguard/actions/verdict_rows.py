@@ -8,9 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 from flowguard.actions.receive import deduplicates
+from flowguard.domain.guardrails import LIMITS
 from flowguard.models import Verdict, VerdictBatch
 from flowguard.queries.identities import identity_table
 
+SHORTEST_NS = min(limits.persistence_ms for limits in LIMITS.values()) * 1_000_000
 _GROWING = (
     "revision", "packets", "bytes", "first_ns", "last_ns", "severity", "confidence", "signals", "evidence", "point", "batch",
     "next_step_at",
@@ -49,7 +51,8 @@ def keep(batch: VerdictBatch, told: Iterable[dict[str, Any]], *, again_at: datet
 
 def due(rows: Iterable[Verdict]) -> list[int]:
     """Those to dispatch now: standing, and not already on their way to be considered."""
-    return [row.pk for row in rows if row.standing == Verdict.Standing.STANDS and not getattr(row, "was_waiting", False)]
+    ready = (row for row in rows if row.standing == Verdict.Standing.STANDS and row.next_step_at is not None)
+    return [row.pk for row in ready if not getattr(row, "was_waiting", False)]
 
 
 def _name(row: Verdict, verdict: dict[str, Any]) -> None:
@@ -60,7 +63,9 @@ def _name(row: Verdict, verdict: dict[str, Any]) -> None:
 
 def _grow(row: Verdict, verdict: dict[str, Any], batch: VerdictBatch, again_at: datetime) -> None:
     row.was_waiting = row.next_step_at is not None  # type: ignore[attr-defined]
-    row.next_step_at = row.next_step_at or again_at
+    # A flood of spoofed sources sends a packet each: nothing that no profile could decide on may queue before a real offender.
+    if verdict["last_ns"] - verdict["first_ns"] >= SHORTEST_NS:
+        row.next_step_at = row.next_step_at or again_at
     row.batch = batch
     for field in (
         "revision",
