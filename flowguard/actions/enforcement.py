@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from flowguard.actions import enforcement_plans, enforcement_steps
-from flowguard.actions.timeline import move
+from flowguard.actions.timeline import ASKED_BACK, move
 from flowguard.domain.guardrails import ACTIONABLE, EVIDENCE_RAILS, Decision, Situation, as_rows, evaluate, is_too_young
 from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.situation import OPEN, asked_for, guard_for, identity_of, member_of, situation
@@ -125,7 +125,7 @@ def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> 
             row.expires_at = now
             values = {"actor": actor, "reason": reason}
             state = State.ACTIVE if row.state == State.NEEDS_PERSON else row.state
-            move(row, state, Message(gettext_noop("%(actor)s asks to take it back: %(reason)s"), values), now, again_at=now)
+            move(row, state, Message(ASKED_BACK, values), now, again_at=now)
             dispatch.on_commit("flowguard.step_enforcement", row.pk)
 
 

@@ -17,7 +17,7 @@ from flowguard.actions.enforcement_plans import (
     plan_removal,
     removals_failed,
 )
-from flowguard.actions.timeline import ENDED, move
+from flowguard.actions.timeline import ASKED_BACK, ENDED, move
 from flowguard.domain.judgement import Judgement, Window, judge
 from flowguard.models import Enforcement
 from flowguard.queries.specs import spec_of
@@ -183,7 +183,8 @@ def _follow_removal(row: Enforcement, now: datetime) -> None:
     change = row.remove_change
     assert change is not None
     if change.state == Change.State.CONFIRMED:
-        early = row.outcome == EnforcementOutcome.HARMED or (row.active_at is None)
+        asked = row.events.filter(message=ASKED_BACK).exists()
+        early = asked or row.outcome == EnforcementOutcome.HARMED or row.active_at is None
         said = Message(gettext_noop("%(member)s is out of the guard, the device is as before"), {"member": row.member})
         move(row, State.REVERTED if early else State.EXPIRED, said, now)
     elif change.state in REMOVAL_FAILED:

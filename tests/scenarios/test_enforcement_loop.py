@@ -149,7 +149,7 @@ def test_a_guard_is_removed_without_a_trace_once_it_is_empty(world):
     enforcement.withdraw(enforcement_id=row.pk, actor="alice", reason="enough", now=world.clock())
     world.step(row)
     world.step(row)
-    assert row.state == State.EXPIRED
+    assert row.state == State.REVERTED  # by a person, before its time: not "expired"
     guard = guards.remove(guard=world.guard, reason="end", actor="alice", requested_by=None, now=world.clock())
     world.approve(guard.remove_change)
     guards.step(guard_id=guard.pk, clock=world.clock)
