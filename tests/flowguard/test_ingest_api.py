@@ -69,8 +69,8 @@ def test_a_wrong_field_is_422_with_its_name(bearer):
     ("body", "encoding"),
     [
         (b"not gzip", "gzip"),
-        (gzip.compress(json.dumps(batch()).encode())[:-9], "gzip"),
-        (gzip.compress(b"{}") + b"tail", "gzip"),
+        (gzip.compress(json.dumps(batch()).encode(), mtime=0)[:-9], "gzip"),
+        (gzip.compress(b"{}", mtime=0) + b"tail", "gzip"),
         (json.dumps(batch()).encode(), "br"),
         (b"", "identity"),
     ],
