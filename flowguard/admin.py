@@ -1,4 +1,4 @@
-"""Every table of the traffic side for superusers. Measurements and corrections are read-only."""
+"""Every table of the traffic side for superusers. Measurements and enforcements are read-only."""
 
 from __future__ import annotations
 
