@@ -130,7 +130,12 @@ class Service:
         return f"http://{host}:{port}"
 
     def run(self) -> None:
-        self._supervisor.run()
+        try:
+            self._supervisor.run()
+        finally:
+            if self._socket.parent != self._data / "run":
+                with contextlib.suppress(OSError):
+                    self._socket.parent.rmdir()
         say("stopped")
 
     def _programs(self, redis: Path) -> list[Program]:

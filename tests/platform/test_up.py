@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import sqlite3
@@ -188,9 +187,10 @@ def test_a_folder_with_a_long_name_gets_a_short_private_socket(tmp_path: Path) -
         assert hub.is_ready()
         assert not list((data / "run").iterdir())
         line = Path(f"/proc/{hub.pid('redis')}/cmdline").read_bytes().decode()
-    folder = Path(re.search(r"unixsocket:(\S+?)/redis\.sock", line)[1])  # type: ignore[index]
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    shutil.rmtree(folder)
+        folder = Path(re.search(r"unixsocket:(\S+?)/redis\.sock", line)[1])  # type: ignore[index]
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        hub.stop()
+    assert not folder.exists()
 
 
 def test_up_takes_the_port_it_is_given(tmp_path: Path) -> None:
