@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from policyhub.domain.evaluation import Stage
+from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
-from policyhub.domain.qos import DscpMap, QosPolicy, Trust
+from policyhub.domain.qos import DscpMap, QosMap, QosPolicy, Trust
 from policyhub.domain.rules import Policy
 
 
@@ -20,6 +22,8 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
+    """addresses: with prefix length. vrf: routing table or virtual router; context: vdom, vsys, logical system. mtu: bytes."""
+
     name: str
     addresses: tuple[str, ...] = ()
     description: str = ""
@@ -27,11 +31,45 @@ class Interface:
     speed_bps: int | None = None
     enabled: bool = True
     lines: tuple[int, ...] = ()
+    vrf: str = ""
+    context: str = ""
+    mtu: int | None = None
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A static route. next_hop: address, "" for a directly attached one; discard: a null or blackhole route."""
+
+    prefix: str
+    next_hop: str = ""
+    interface: str = ""
+    vrf: str = ""
+    context: str = ""
+    distance: int | None = None
+    discard: bool = False
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Losslessness:
+    """Priority flow control of one port. priorities: PCP values that pause; None where the platform's default applies."""
+
+    interface: str
+    enabled: bool | None = None
+    priorities: frozenset[int] | None = None
+    watchdog: bool | None = None
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """lines: of the text; ignored: line numbers of the platform's explicit ignore list."""
+    """lines: of the text; ignored: line numbers of the platform's explicit ignore list.
+
+    special: sensitive lines that hold no rule and no QoS, each taken by a row of the platform's `special.txt`; counted apart.
+    managed_by: the central manager that owns this device (Panorama, FortiManager, ...), "" when nothing says so.
+    evaluation: the path of a packet; () when the platform asks just the policies bound to the interface.
+    """
 
     platform: str
     hostname: str
@@ -48,6 +86,14 @@ class DeviceConfig:
     schedules: tuple[Schedule, ...] = ()
     ignored: tuple[int, ...] = ()
     unparsed: tuple[Unparsed, ...] = ()
+    nat_rules: tuple[NatRule, ...] = ()
+    routes: tuple[Route, ...] = ()
+    evaluation: tuple[Stage, ...] = ()
+    losslessness: tuple[Losslessness, ...] = ()
+    qos_maps: tuple[QosMap, ...] = ()
+    managed_by: str = ""
+    version: str = ""
+    special: tuple[int, ...] = ()
 
     @property
     def rule_count(self) -> int:

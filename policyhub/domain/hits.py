@@ -39,3 +39,15 @@ class HitSample:
     read_at: datetime | None = None
     counting_since: datetime | None = None
     hostname: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUse:
+    """One rule's uses in a traffic or session log. policy "" when the log names only the rule; key: Rule.hit_key or name."""
+
+    policy: str
+    key: str
+    sessions: int
+    first_at: datetime | None
+    last_at: datetime | None
+    hostname: str = ""

@@ -74,6 +74,7 @@ class Queue:
     """A buffer with its scheduler. ceiling_bps/ceiling_percent: policer or priority rate that bounds a strict queue.
 
     remaining_percent/remaining_weight: share of what the guarantees leave. early_drop: WRED profile or "" for tail drop.
+    drop_min_bytes/drop_max_bytes/drop_max_percent: where early drop (with ecn: marking) starts, ends, and its probability there.
     """
 
     name: str
@@ -88,6 +89,9 @@ class Queue:
     remaining_percent: float | None = None
     remaining_weight: int | None = None
     early_drop: str = ""
+    drop_min_bytes: int | None = None
+    drop_max_bytes: int | None = None
+    drop_max_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,21 @@ class DscpMap:
 
     def serves(self, dscp: int) -> int | None:
         return dict(self.level).get(dscp)
+
+
+@dataclass(frozen=True, slots=True)
+class QosMap:
+    """A table of small numbers other than DSCP -> level, as configured.
+
+    kind: "pcp-to-class", "class-to-queue", "class-to-priority-group", "pfc-priority-to-queue", "class-to-dscp", "class-to-pcp",
+    "dscp-to-dscp". entries: (from, to).
+    """
+
+    name: str
+    kind: str
+    entries: tuple[tuple[int, int], ...]
+    interfaces: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
 
 
 def served_no_better(maps: tuple[DscpMap, ...], mark: int, than: int) -> bool | None:

@@ -44,6 +44,8 @@ class Rule:
 
     name: the vendor's own name or id ("ACL line 3", policyid). hit_key: joins it with the device's counters.
     lines: 1-based source lines. logged: None when the platform cannot say.
+    target: name of the policy that is asked for what matches (chain, inline layer, next filter); the action is then CONTINUE.
+    returns: with a target, whether evaluation comes back behind this rule when the target decides nothing (jump, not goto).
     """
 
     name: str
@@ -57,6 +59,8 @@ class Rule:
     schedule: str = ""
     hit_key: str = ""
     references: tuple[str, ...] = ()
+    target: str = ""
+    returns: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Policy:
 
     default None: the platform falls through to something this model does not hold (a chain that returns).
     family: 4, 6 or 0 for both. first_match False: all rules are evaluated (nft `accept` in one hook does not end others).
+    context: vdom, vsys, logical system, device group; "" where there is only one.
     """
 
     name: str
@@ -85,3 +90,4 @@ class Policy:
     first_match: bool = True
     purpose: str = "filter"
     notes: tuple[str, ...] = field(default=())
+    context: str = ""

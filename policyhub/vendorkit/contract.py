@@ -10,14 +10,30 @@ from typing import Protocol
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.domain.hits import HitSample
+from policyhub.domain.hits import HitSample, RuleUse
 
 
 class Capability(StrEnum):
     RULES = "rules"
+    OBJECTS = "objects"
+    ZONES = "zones"
+    NAT = "nat"
+    ROUTES = "routes"
     HIT_COUNTS = "hit-counts"
+    TRAFFIC_LOGS = "traffic-logs"
     QOS = "qos"
+    LOSSLESS = "lossless"
+    QUEUE_COUNTERS = "queue-counters"
     GUARD = "guard"
+
+
+class Tier(StrEnum):
+    """What a capability was proven against; nobody is told more than that."""
+
+    DOCUMENTATION = "from vendor documentation"
+    REAL_OUTPUTS = "read from real outputs"
+    SIMULATED = "simulated"
+    HARDWARE = "run on hardware"
 
 
 class Renderer(Protocol):
@@ -80,6 +96,8 @@ class Vendor:
     """parse(text) -> DeviceConfig. counters(text, read_at) -> HitSample or None when the text holds none.
 
     looks_like(text): 0.0 .. 1.0 by content, never by file name. render/push None: the platform is read only.
+    capabilities: what it can do, and what that was proven against; absent means it cannot.
+    rule_uses(text): traffic or session log lines that carry rule ids, as RuleUse rows, a second source beside the counters.
     """
 
     name: str
@@ -87,6 +105,7 @@ class Vendor:
     parse: Callable[[str], DeviceConfig]
     counters: Callable[[str, datetime | None], HitSample | None]
     looks_like: Callable[[str], float]
-    capabilities: frozenset[Capability]
+    capabilities: Mapping[Capability, Tier]
     render: Renderer | None = None
     push: PushProfile | None = None
+    rule_uses: Callable[[str], tuple[RuleUse, ...]] | None = None

@@ -27,32 +27,44 @@ def is_sensitive(text: str) -> bool:
 class IgnoreList:
     """Lines that hold no rule and no QoS. `lines` match one line; `blocks` match a header and take everything below it.
 
-    Neither ever takes a sensitive line, whatever the pattern says.
+    Neither ever takes a sensitive line, whatever the pattern says; only a row of `special`, which must match the whole line,
+    does, and such lines are counted apart.
     """
 
     lines: re.Pattern[str]
     blocks: re.Pattern[str]
+    special: re.Pattern[str]
 
     @classmethod
-    def read(cls, text: str) -> IgnoreList:
+    def read(cls, text: str, special: str = "") -> IgnoreList:
         """One regular expression per row, matched at the line's start; `block: ` in front takes the lines below, too."""
-        rows = [row.strip() for row in text.splitlines()]
-        rows = [row for row in rows if row and not row.startswith("#")]
+        rows = _rows(text)
         blocks = [row.removeprefix("block:").strip() for row in rows if row.startswith("block:")]
         lines = [row for row in rows if not row.startswith("block:")]
-        return cls(_any_of(lines), _any_of(blocks))
+        return cls(_any_of(lines), _any_of(blocks), _any_of(_rows(special)))
 
     @classmethod
     def of(cls, package: str, file: str = "ignored.txt") -> IgnoreList:
-        """The data file beside a vendor's modules."""
-        return cls.read(files(package).joinpath(file).read_text(encoding="utf-8"))
+        """The data files beside a vendor's modules: the list, and `special.txt` when there is one."""
+        special = files(package).joinpath("special.txt")
+        more = special.read_text(encoding="utf-8") if special.is_file() else ""
+        return cls.read(files(package).joinpath(file).read_text(encoding="utf-8"), more)
 
     def takes(self, text: str) -> bool:
         return not is_sensitive(text) and (self.lines.match(text) is not None or self.blocks.match(text) is not None)
 
+    def excuses(self, text: str) -> bool:
+        """Whether a sensitive line is listed as one that holds no rule and no QoS."""
+        return self.special.fullmatch(text) is not None
+
     def opens(self, text: str) -> bool:
         """Whether everything below this header is ignored as well."""
         return self.blocks.match(text) is not None
+
+
+def _rows(text: str) -> list[str]:
+    rows = [row.strip() for row in text.splitlines()]
+    return [row for row in rows if row and not row.startswith("#")]
 
 
 def _any_of(patterns: list[str]) -> re.Pattern[str]:
@@ -65,6 +77,7 @@ class LineLedger:
 
     _understood: set[int] = field(default_factory=set)
     _ignored: set[int] = field(default_factory=set)
+    _special: set[int] = field(default_factory=set)
     _unparsed: dict[int, Unparsed] = field(default_factory=dict)
 
     def understood(self, *numbers: int) -> None:
@@ -82,7 +95,7 @@ class LineLedger:
             self._ignored.add(line.number)
 
     def is_booked(self, number: int) -> bool:
-        return number in self._understood or number in self._ignored or number in self._unparsed
+        return any(number in book for book in (self._understood, self._ignored, self._special, self._unparsed))
 
     def without_long(self, lines: Iterable[Line]) -> list[Line]:
         """Lines that may be configuration; the others are booked."""
@@ -104,6 +117,8 @@ class LineLedger:
             if not self.is_booked(block.number):
                 if ignored.takes(block.text) or (inside and not is_sensitive(block.text)):
                     self._ignored.add(block.number)
+                elif ignored.excuses(block.text):
+                    self._special.add(block.number)
                 else:
                     self.unparsed(block.line, reason(block.text))
             below = inside or (block.number not in self._understood and ignored.opens(block.text))
@@ -117,6 +132,11 @@ class LineLedger:
     @property
     def ignored_lines(self) -> tuple[int, ...]:
         return tuple(sorted(self._ignored - self._understood - self._unparsed.keys()))
+
+    @property
+    def special_lines(self) -> tuple[int, ...]:
+        """Sensitive lines excused one by one."""
+        return tuple(sorted(self._special - self._understood - self._unparsed.keys()))
 
     @property
     def unparsed_lines(self) -> tuple[Unparsed, ...]:

@@ -1,6 +1,6 @@
 """Cisco ASA, PIX and FWSM: read only."""
 
-from policyhub.vendorkit.contract import Capability, Vendor
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_asa.counters import counters
 from policyhub.vendors.cisco_asa.parse import NAME, looks_like, parse
 
@@ -10,5 +10,10 @@ VENDOR = Vendor(
     parse=parse,
     counters=counters,
     looks_like=looks_like,
-    capabilities=frozenset({Capability.RULES, Capability.HIT_COUNTS, Capability.QOS}),
+    capabilities={
+        Capability.RULES: Tier.REAL_OUTPUTS,
+        Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
+        Capability.QOS: Tier.REAL_OUTPUTS,
+    },
 )

@@ -1,6 +1,6 @@
 """Cisco IOS and IOS-XE."""
 
-from policyhub.vendorkit.contract import Capability, Vendor
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_ios import render
 from policyhub.vendors.cisco_ios.counters import counters
 from policyhub.vendors.cisco_ios.parse import NAME, looks_like, parse
@@ -12,7 +12,13 @@ VENDOR = Vendor(
     parse=parse,
     counters=counters,
     looks_like=looks_like,
-    capabilities=frozenset({Capability.RULES, Capability.HIT_COUNTS, Capability.QOS, Capability.GUARD}),
+    capabilities={
+        Capability.RULES: Tier.REAL_OUTPUTS,
+        Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
+        Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.GUARD: Tier.SIMULATED,
+    },
     render=render,
     push=PROFILE,
 )

@@ -1,6 +1,6 @@
 """Huawei VRP: S series switches, AR and NE routers, CloudEngine."""
 
-from policyhub.vendorkit.contract import Capability, Vendor
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.huawei_vrp import render
 from policyhub.vendors.huawei_vrp.counters import counters
 from policyhub.vendors.huawei_vrp.parse import NAME, looks_like, parse
@@ -12,7 +12,13 @@ VENDOR = Vendor(
     parse=parse,
     counters=counters,
     looks_like=looks_like,
-    capabilities=frozenset({Capability.RULES, Capability.HIT_COUNTS, Capability.QOS, Capability.GUARD}),
+    capabilities={
+        Capability.RULES: Tier.REAL_OUTPUTS,
+        Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
+        Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.GUARD: Tier.SIMULATED,
+    },
     render=render,
     push=PROFILE,
 )

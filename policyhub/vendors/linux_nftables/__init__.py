@@ -1,6 +1,6 @@
 """Linux routers and firewalls that are configured with nftables."""
 
-from policyhub.vendorkit.contract import Capability, Vendor
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.linux_nftables import render
 from policyhub.vendors.linux_nftables.counters import counters
 from policyhub.vendors.linux_nftables.parse import NAME, looks_like, parse
@@ -12,7 +12,13 @@ VENDOR = Vendor(
     parse=parse,
     counters=counters,
     looks_like=looks_like,
-    capabilities=frozenset({Capability.RULES, Capability.HIT_COUNTS, Capability.QOS, Capability.GUARD}),
+    capabilities={
+        Capability.RULES: Tier.REAL_OUTPUTS,
+        Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
+        Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.GUARD: Tier.HARDWARE,
+    },
     render=render,
     push=PROFILE,
 )
