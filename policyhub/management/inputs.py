@@ -56,6 +56,8 @@ def gather(paths: Iterable[str]) -> Inputs:
     """
     inputs = Inputs()
     for given in paths:
+        if not given:  # pathlib reads it as the current folder
+            raise BadInput.at("''", None, "an empty path", "Give an existing file, folder, zip or tar")
         path = Path(given)
         try:
             mode = path.stat().st_mode

@@ -204,6 +204,7 @@ def bad(tmp_path: Path) -> dict[str, tuple[list[object], str]]:
         "unknown platform by content": ([write(tmp_path / "poem.txt", "roses are red\n")], "poem.txt: no known platform"),
         "unknown platform by name": ([good, "--platform", "cisco_assa"], "platform 'cisco_assa' is not known. Known: "),
         "unknown check": ([good, "--only", "zombi"], "no check is called 'zombi'"),
+        "empty path": ([""], "'': an empty path"),
         "empty folder": ([mkdir(tmp_path / "void")], "the folder holds no file"),
         "broken zip": ([write(tmp_path / "broken.zip", b"PK\x03\x04 oh no")], "broken.zip: the archive is damaged"),
         "broken gzip": ([write(tmp_path / "broken.gz", b"\x1f\x8b oh no")], "broken.gz: "),
@@ -224,8 +225,8 @@ def mkdir(path: Path) -> Path:
 
 BAD = [
     "missing file", "empty file", "blank file", "garbage", "control characters", "unknown platform by content",
-    "unknown platform by name", "unknown check", "empty folder", "broken zip", "broken gzip", "device file", "missing hits",
-    "wrong moment", "wrong csv", "flows no json", "flows other json", "utf-16 lie",
+    "unknown platform by name", "unknown check", "empty path", "empty folder", "broken zip", "broken gzip", "device file",
+    "missing hits", "wrong moment", "wrong csv", "flows no json", "flows other json", "utf-16 lie",
 ]  # fmt: skip
 
 
