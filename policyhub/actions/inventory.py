@@ -11,6 +11,7 @@ from django.db import transaction
 
 from policyhub.actions import audit, secrets, sessions
 from policyhub.domain.errors import BadInput
+from policyhub.domain.hosts import check_host
 from policyhub.models import Credential, Device, DeviceGroup, HostKey, Realm
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -177,12 +178,16 @@ def _create(wish: Wish, place: str, *, update: bool = False) -> Device:
     port = wish.port or "22"
     if not port.isdecimal() or not 1 <= int(port) <= 65535:
         raise BadInput(f"{place}: port {port!r} is not in 1..65535")
+    try:
+        host = check_host(wish.host)
+    except BadInput as error:
+        raise BadInput(f"{place}: {error.message}") from None
     role = wish.role or Device.Role.ACCESS
     if role not in Device.Role.values:
         raise BadInput(f"{place}: role {role!r} is not one of {', '.join(Device.Role.values)}")
     if not update and Device.objects.filter(name=wish.name).exists():
         raise BadInput(f"{place}: there is a device {wish.name!r} already. Choose another name")
-    values: dict[str, object] = {"platform": wish.platform, "host": wish.host, "port": int(port), "role": role}
+    values: dict[str, object] = {"platform": wish.platform, "host": host, "port": int(port), "role": role}
     values["realm"], _ = Realm.objects.get_or_create(name=wish.realm)
     values["group"], _ = DeviceGroup.objects.get_or_create(name=wish.group or "default")
     if wish.credential:

@@ -1,7 +1,11 @@
 """Devices, where their addresses are unique, how to reach them and what they looked like."""
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from policyhub.domain.errors import BadInput
+from policyhub.domain.hosts import check_host
 
 
 class Realm(models.Model):
@@ -90,6 +94,15 @@ class Device(models.Model):
         ordering = ("name",)
         verbose_name = _("device")
         verbose_name_plural = _("devices")
+
+    def clean(self) -> None:
+        try:
+            self.host = check_host(self.host)
+        except BadInput:
+            said = _("This is neither an address nor a host name. The port is a field of its own.")
+            raise ValidationError({"host": said}) from None
+        if not 1 <= (self.port or 0) <= 65535:
+            raise ValidationError({"port": _("A port is a number from 1 to 65535.")})
 
     def __str__(self) -> str:
         return self.name

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import translation
 
 from policyhub.actions.secrets import unseal
-from policyhub.models import AuditEntry, Credential, Realm
+from policyhub.models import AuditEntry, Credential, Device, Realm
 from tests.support.sample_rows import Sample
 
 TABLES = [model for label in ("policyhub", "flowguard") for model in apps.get_app_config(label).get_models()]
@@ -83,6 +83,19 @@ def test_edit_in_the_admin_is_audited_without_values(rows: Sample, client: Clien
     client.post(url(Realm, "add/"), {"name": "site-c"})
     entry = AuditEntry.objects.get(action="admin.realm.added")
     assert (entry.actor, entry.data["fields"]) == ("admin", ["name"])
+
+
+@pytest.mark.parametrize(("field", "value"), [("host", "sw1; reboot"), ("host", "10.1.2.300"), ("port", "0"), ("port", "70000")])
+def test_address_of_a_device_is_an_address(rows: Sample, client: Client, field: str, value: str) -> None:
+    client.force_login(rows.admin)
+    page = url(Device, f"{rows.device.pk}/change/")
+    given = client.get(page).context["adminform"].form.initial
+    body = {name: "" if held is None else held for name, held in given.items()}
+    answer = client.post(page, {**body, field: value})
+    assert answer.status_code == 200
+    assert set(answer.context["adminform"].form.errors) == {field}
+    assert client.post(page, {**body, "host": "sw1.example"}).status_code == 302
+    assert Device.objects.get(pk=rows.device.pk).host == "sw1.example"
 
 
 def test_viewer_has_no_business_in_the_admin(rows: Sample, client: Client) -> None:

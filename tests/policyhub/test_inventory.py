@@ -33,6 +33,7 @@ def test_import_makes_devices_and_a_second_one_changes_them():
         ("name,host\nsw1,192.0.2.1\n", BadInput, ["devices.csv:1", "'platform' is missing"]),
         ("name,platform\nsw1,cisco_ios\nsw2,cisco_iso\n", UnknownPlatform, ["devices.csv:3", "'cisco_iso'", "cisco_ios"]),
         ("name,platform,port\nsw1,cisco_ios,99999\n", BadInput, ["devices.csv:2", "'99999'"]),
+        ("name,platform,host\nsw1,cisco_ios,192.0.2.300\n", BadInput, ["devices.csv:2", "'192.0.2.300'", "2001:db8::1"]),
         ("name,platform,role\nsw1,cisco_ios,spine\n", BadInput, ["devices.csv:2", "'spine'", "access"]),
         ("name,platform,credential\nsw1,cisco_ios,nobody\n", BadInput, ["devices.csv:2", "'nobody'"]),
         ("name,platform\nsw1,cisco_ios\nsw1,cisco_ios\n", BadInput, ["devices.csv:3", "line 2"]),
