@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 MOVE = r"(?:\x08{1,90}|\x1b\[\d{1,3}D)"  # how a pager goes back over its own words
 # every repetition is bounded: a line of a million dashes must cost no more than a line of words
@@ -30,10 +30,16 @@ class Line:
 
 @dataclass(slots=True)
 class Block:
-    """A line and the deeper lines below it."""
+    """A line and the deeper lines below it. Most lines have none, and a list for each would double the memory of a text."""
 
     line: Line
-    children: list[Block] = field(default_factory=list)
+    children: Sequence[Block] = ()
+
+    def adopt(self, child: Block) -> None:
+        if isinstance(self.children, list):
+            self.children.append(child)
+        else:
+            self.children = [child]
 
     @property
     def text(self) -> str:
@@ -66,10 +72,19 @@ def reopened(known: Block | None, again: Block) -> Block:
     return again if known is None else Block(known.line, [*known.children, *again.children])
 
 
+def _raw_lines(text: str) -> Iterator[str]:
+    """As split would give them, without all of them in memory a second time."""
+    start = 1 if text.startswith("\ufeff") else 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
+
+
 def read_lines(text: str) -> list[Line]:
     """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
     lines: list[Line] = []
-    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+    for number, raw in enumerate(_raw_lines(text), 1):
         if "\x08" in raw or "\x1b" in raw or "\x00" in raw or "ore" in raw or "ORE" in raw:
             raw = TERMINAL.sub("", PAGER.sub("", raw))
         body = raw.rstrip()
@@ -100,6 +115,9 @@ def read_blocks(
             if adopts is not None and adopts(stack[-1].text, line.text):
                 break
             stack.pop()
-        (stack[-1].children if stack else top).append(block)
+        if stack:
+            stack[-1].adopt(block)
+        else:
+            top.append(block)
         stack.append(block)
     return top
