@@ -8,7 +8,7 @@ from dataclasses import replace
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
-from policyhub.vendors.huawei_vrp.acl import PRECEDENCES
+from policyhub.vendorkit.vrp_acl import PRECEDENCES
 from policyhub.vendors.huawei_vrp.reading import AclKey, Reading, take_acl, take_direction
 
 PHBS = ("be", "af1", "af2", "af3", "af4", "ef", "cs6", "cs7")

@@ -11,27 +11,14 @@ from policyhub.domain.qos import QosAttachment, Trust
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
+from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendorkit.service_names import ServiceNames
+from policyhub.vendorkit.vrp_acl import Acl
 
 PACKAGE = "policyhub.vendors.huawei_vrp"
 NAMES = ServiceNames.of(PACKAGE)
 AclKey = tuple[int, str]  # family 4 or 6, name or number
 DIRECTIONS = {"inbound": "in", "outbound": "out"}
-
-
-@dataclass(slots=True)
-class Acl:
-    """One list. `kind`: basic, advanced, layer-2 or user. `number` "" when the device keeps it to itself."""
-
-    family: int
-    name: str
-    kind: str
-    number: str = ""
-    auto: bool = False
-    step: int = 5
-    lines: list[int] = field(default_factory=list)
-    entries: list[Block] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -106,7 +93,3 @@ def interface_name(words: Words) -> str:
     if words and PORT_NUMBER.match(words.peek()) and not any(char in "0123456789" for char in name[-1:]):
         name += words.next()
     return name
-
-
-def is_number(word: str) -> bool:
-    return is_decimal(word) and len(word) <= 10
