@@ -13,7 +13,7 @@ from importlib.resources import files
 from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
-from policyhub.vendors.huawei_vrp.qos import PHBS, rate, size
+from policyhub.vendorkit.vrp_mqc import PHBS, rate, size
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 
 _DATA = json.loads(files(PACKAGE).joinpath("default_maps.json").read_text(encoding="utf-8"))

@@ -1,0 +1,324 @@
+"""Modular QoS as VRP and Comware write it: classifiers, behaviors and the policies that join them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
+from policyhub.vendorkit.vrp_acl import PRECEDENCES
+
+PHBS = ("be", "af1", "af2", "af3", "af4", "ef", "cs6", "cs7")
+KBPS = {"kbps": 1_000, "mbps": 1_000_000, "gbps": 1_000_000_000}
+BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000}
+COLOURS = ("green", "yellow", "red")
+DENY_ALL = Policer(rate_bps=0, exceed_action="drop")  # `deny` in a behavior: the class loses everything
+OTHER_MATCHES = (
+    "vlan", "vlan-id", "cvlan-id", "source-mac", "destination-mac", "inbound-interface", "outbound-interface", "l2-protocol",
+    "mpls-exp", "tcp", "protocol", "flow-id", "qos-group", "service-class", "app-protocol", "rtp", "double-tag", "discard",
+    "application", "not", "local-precedence", "qos-local-id", "control-plane", "second-mpls-exp", "packet-length", "class",
+)  # fmt: skip
+NOT_QOS = (
+    "redirect", "mirroring", "port-mirroring", "vlan-mapping", "add-tag", "mac-address", "traffic-id", "description",
+    "ip-netstream", "ipv6-netstream", "netstream", "sample", "permit", "statistic", "statistics", "share-mode", "load-balance",
+    "quit", "filter", "accounting", "nest", "mirror-to", "primap", "traffic-policy-statistics", "nat-log",
+)  # fmt: skip
+
+
+OTHER_MARKS = (
+    "drop-precedence",
+    "qos-local-id",
+    "service-vlan-id",
+    "customer-vlan-id",
+    "flow-id",
+    "mpls-exp",
+    "qos-group",
+    "tunnel-ttl",
+)
+
+
+@dataclass(slots=True)
+class Mqc:
+    """Blocks by name. match_all: a classifier without operator needs every criterion (Comware), else any is enough (VRP)."""
+
+    ledger: LineLedger
+    match_all: bool = False
+    classifiers: dict[str, Block] = field(default_factory=dict)
+    behaviors: dict[str, Block] = field(default_factory=dict)
+    policies: dict[str, Block] = field(default_factory=dict)
+    cars: dict[str, Block] = field(default_factory=dict)
+    attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+
+    def read(self) -> list[QosPolicy]:
+        """Every policy with its places."""
+        matches = {name: _classifier(self, block) for name, block in self.classifiers.items()}
+        behaviors = {name: _behavior(self, block) for name, block in self.behaviors.items()}
+        return [
+            QosPolicy(name, _classes(self, block, matches, behaviors), tuple(self.attachments.get(name, ())), block.numbers)
+            for name, block in self.policies.items()
+        ]
+
+
+def _classifier(mqc: Mqc, block: Block) -> ClassMatch:
+    """`operator|type and|or`; what holds without it depends on the platform."""
+    words = [word.lower() for word in block.words[3:]]
+    match = ClassMatch(match_all="and" in words or (mqc.match_all and "or" not in words))
+    for child in (below for top in block.children for below in top.walk()):
+        try:
+            match = _criterion(match, Words(child.words))
+            mqc.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            mqc.ledger.unparsed(child.line, str(reason))
+            match = replace(match, other=(*match.other, child.text[:80]))
+    return match
+
+
+def _criterion(match: ClassMatch, words: Words) -> ClassMatch:
+    if words.accept("description"):
+        return match
+    if not words.accept("if-match"):
+        raise NotUnderstood("if-match is expected")
+    start = words.at
+    if words.peek().lower() == "acl" or (words.peek().lower() == "ipv6" and words.peek(1).lower() == "acl"):
+        while words.accept("acl", "ipv6", "acl6", "mac", "user-defined", "number", "name"):
+            pass
+        return replace(match, acls=(*match.acls, words.next("an ACL")))
+    words.accept("ipv6")
+    kind = words.next("a criterion").lower()
+    if kind == "any":
+        return replace(match, any=True)
+    if kind in ("dscp", "ip-precedence", "precedence"):
+        return replace(match, dscp=_join(match, match.dscp, _marks(kind, words)))
+    if kind in ("8021p", "cvlan-8021p", "dot1p", "service-dot1p", "customer-dot1p"):
+        return replace(
+            match, pcp=_join(match, match.pcp, frozenset(number_in(w, 0, 7, "a priority") for w in words.rest().split()))
+        )
+    if kind in OTHER_MATCHES:
+        words.at = start
+        return replace(match, other=(*match.other, words.rest()))
+    raise NotUnderstood(f"if-match {kind[:40]!r} is not modelled")
+
+
+def _join(match: ClassMatch, known: frozenset[int] | None, more: frozenset[int]) -> frozenset[int]:
+    """Values of one line are alternatives always; of two lines, only with `or`."""
+    if known is None:
+        return more
+    return known & more if match.match_all else known | more
+
+
+def _marks(kind: str, words: Words) -> frozenset[int]:
+    found: set[int] = set()
+    while words:
+        text = words.next()
+        if text.lower() == "to" and found and words:
+            found.update(range(max(found), _mark(words.next()) + 1))
+        elif kind == "dscp":
+            found.add(_mark(text))
+        else:
+            level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
+            found.update(range(level * 8, level * 8 + 8))
+    return frozenset(found)
+
+
+def _mark(text: str) -> int:
+    try:
+        return parse_dscp(text)
+    except ValueError as error:
+        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
+
+
+def _behavior(mqc: Mqc, block: Block) -> QosClass:
+    """What the behavior does, as a class that matches nothing yet."""
+    made = QosClass("", ClassMatch(), lines=block.numbers)
+    for child in (below for top in block.children for below in top.walk()):
+        try:
+            made = _action(mqc, made, Words(child.words))
+            mqc.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            mqc.ledger.unparsed(child.line, str(reason))
+    return made
+
+
+def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
+    word = words.next().lower()
+    if word in NOT_QOS:
+        return made
+    if word == "deny" or (word == "filter" and words.peek().lower() == "deny"):
+        return replace(made, policer=DENY_ALL)
+    if word == "remark":
+        return replace(made, marker=remark(made.marker or Marker(), words))
+    if word == "service-class":
+        return replace(made, marker=replace(made.marker or Marker(), queue=_phb(words.next("a class"))))
+    if word == "car":
+        return replace(made, policer=_shared_car(mqc, words) or read_car(words))
+    if word == "gts":
+        return replace(made, shaper=_shaper(words))
+    if word == "queue":
+        return replace(made, queue=_queue(words))
+    if word == "wred":
+        return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.rest() or "wred"))
+    if word == "drop-profile":
+        return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.next("a profile")))
+    if word == "traffic-policy":
+        return replace(made, child_policy=words.next("a policy"))
+    if word == "nat":
+        raise NotUnderstood("NAT is recognised, not modelled")
+    raise NotUnderstood(f"{word[:40]!r} is not an action that is modelled")
+
+
+def remark(marker: Marker, words: Words) -> Marker:
+    kind = words.next("a field").lower()
+    if kind == "ipv6":
+        kind = words.next("a field").lower()
+    value = words.next("a value")
+    if kind == "dscp":
+        return replace(marker, dscp=_mark(value))
+    if kind in ("8021p", "dot1p"):
+        return replace(marker, pcp=number_in(value, 0, 7, "a priority"))
+    if kind == "local-precedence":
+        return replace(marker, queue=_phb(value))
+    if kind == "ip-precedence":
+        return replace(marker, dscp=8 * number_in(value, 0, 7, "a precedence"))
+    if kind in OTHER_MARKS:
+        return marker
+    raise NotUnderstood(f"remark {kind[:40]!r} is not modelled")
+
+
+def _phb(text: str) -> int:
+    return PHBS.index(text.lower()) if text.lower() in PHBS else number_in(text, 0, 7, "a class be, af1..af4, ef, cs6, cs7")
+
+
+def _shared_car(mqc: Mqc, words: Words) -> Policer | None:
+    """`car NAME share` names a global `qos car`; None when the line states its own rate."""
+    name = words.peek()
+    if name.lower() == "cir" or is_decimal(name):
+        return None
+    block = mqc.cars.get(words.next("a rate"))
+    if block is None:
+        raise NotUnderstood(f"qos car {name[:40]!r} is not defined here")
+    return read_car(Words(block.words, 3))
+
+
+def read_car(words: Words) -> Policer:
+    """`cir N [unit] [pir N [unit]] [cbs N [unit]] [pbs N] [mode ..] [green pass] [red discard]`; kbit/s without unit."""
+    words.accept("cir")
+    if words.accept("pct", "percent", "percentage"):
+        policer = Policer(None, percent=float(number_in(words.next("a percentage"), 0, 100, "a percentage")))
+    else:
+        policer = Policer(rate(words))
+    while words:
+        word = words.next().lower()
+        if word == "cbs":
+            policer = replace(policer, burst_bytes=size(words))
+        elif word in ("pbs", "ebs"):
+            size(words)
+        elif word == "pir":
+            words.accept("pct", "percentage")
+            rate(words)
+        elif word in COLOURS:
+            policer = _colour(policer, word, words)
+        elif word in ("mode", "share", "color-blind", "color-aware", "identifier", "inbound", "outbound", "adjust"):
+            words.accept("color-blind", "color-aware", "rfc2697", "rfc2698")
+        else:
+            raise NotUnderstood(f"{word[:40]!r} is not understood in a car")
+    return policer
+
+
+def _colour(policer: Policer, colour: str, words: Words) -> Policer:
+    """What happens to red packets is the exceed action; green and yellow may be re-marked."""
+    action = words.next("pass or discard").lower()
+    for _ in range(8):
+        word = words.accept("service-class", "remark-dscp", "remark-8021p", "color")
+        if not word:
+            break
+        action += f" {word} {words.next('a value')}"
+    if action.startswith("remark-") and action.endswith("-pass"):  # Comware: the packet passes with another mark
+        action = f"pass {action.removesuffix('-pass')} {words.next('a value')}"
+    if action.split()[0] not in ("pass", "discard"):
+        raise NotUnderstood(f"{action[:40]!r} is not pass or discard")
+    if colour == "red":
+        return replace(policer, exceed_action="drop" if action == "discard" else "transmit" if action == "pass" else action)
+    return policer
+
+
+def rate(words: Words, unit_bps: int = 1_000) -> int:
+    """A number and its unit, bit/s; kbit/s when the unit is left out."""
+    value = number_in(words.next("a rate"), 0, 10**12, "a rate")
+    unit = words.accept(*KBPS)
+    return value * (KBPS[unit] if unit else unit_bps)
+
+
+def size(words: Words) -> int:
+    value = number_in(words.next("a size"), 0, 10**12, "a size")
+    unit = words.accept(*BYTES)
+    return value * (BYTES[unit] if unit else 1)
+
+
+def _shaper(words: Words) -> Shaper:
+    """`[cir] N [unit] [cbs N] [pir ..]`, also `pct N`."""
+    words.accept("cir")
+    if words.accept("pct", "percent", "percentage"):
+        return Shaper(None, percent=float(number_in(words.next("a percentage"), 0, 100, "a percentage")))
+    shaper = Shaper(rate(words))
+    while words:
+        word = words.next().lower()
+        if word == "cbs":
+            shaper = replace(shaper, burst_bytes=size(words))
+        elif word in ("pbs", "queue-length"):
+            size(words)
+        elif word == "pir":
+            rate(words)
+        else:
+            raise NotUnderstood(f"{word[:40]!r} is not understood in a shaper")
+    return shaper
+
+
+def _queue(words: Words) -> Queue:
+    """AR: `queue ef|llq|af [bandwidth [pct] N [cbs N]]`, `queue wfq [queue-number N]`."""
+    kind = words.next("a kind").lower()
+    if kind not in ("ef", "llq", "af", "wfq", "sp"):
+        raise NotUnderstood(f"queue {kind[:40]!r} is not modelled")
+    strict = kind in ("ef", "llq", "sp")
+    made = Queue(kind, is_strict_priority=strict)
+    if words.accept("bandwidth"):
+        if words.accept("pct", "percentage"):
+            share = float(number_in(words.next("a percentage"), 0, 100, "a percentage"))
+            made = replace(made, ceiling_percent=share) if strict else replace(made, guaranteed_percent=share)
+        else:
+            bps = rate(words)
+            made = replace(made, ceiling_bps=bps) if strict else replace(made, guaranteed_bps=bps)
+    words.rest()
+    return made
+
+
+def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch], behaviors: dict[str, QosClass]) -> tuple[QosClass, ...]:
+    """In order of precedence when the device states one, else in file order."""
+    found: list[tuple[int, QosClass]] = []
+    for child in block.children:
+        words = Words(child.words)
+        try:
+            if words.accept("share-mode", "description", "statistics", "statistic", "step"):
+                mqc.ledger.understood(child.number)
+                continue
+            if not words.accept("classifier"):
+                raise NotUnderstood("classifier is expected")
+            name = words.next("a classifier")
+            if not words.accept("behavior"):
+                raise NotUnderstood("behavior is expected")
+            behavior = words.next("a behavior")
+            rank = number_in(words.next(), 0, 10**6, "a precedence") if words.accept("precedence") else len(found)
+            found.append((rank, _joined(name, behavior, child, matches, behaviors)))
+            mqc.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            mqc.ledger.unparsed(child.line, str(reason))
+    return tuple(made for _, made in sorted(found, key=lambda pair: pair[0]))
+
+
+def _joined(name: str, behavior: str, child: Block, matches: dict[str, ClassMatch], behaviors: dict[str, QosClass]) -> QosClass:
+    match = matches.get(name) or ClassMatch(other=(f"traffic classifier {name} is not defined",))
+    does = behaviors.get(behavior) or QosClass("", ClassMatch())
+    if behavior not in behaviors:
+        match = replace(match, other=(*match.other, f"traffic behavior {behavior} is not defined"))
+    return replace(does, name=name, match=match, lines=(child.number, *does.lines))
