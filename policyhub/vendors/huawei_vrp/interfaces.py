@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 
 from policyhub.domain.device_config import Interface
-from policyhub.domain.objects import Schedule
 from policyhub.domain.qos import QosAttachment, Trust
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, prefix_set
+from policyhub.vendorkit.vrp_lines import add_schedule, interface_name, take_direction
 from policyhub.vendors.huawei_vrp import qos
-from policyhub.vendors.huawei_vrp.reading import QueueLine, Reading, interface_name, take_acl, take_direction
+from policyhub.vendors.huawei_vrp.reading import QueueLine, Reading, take_acl
 
 SPEED_BY_NAME = tuple(
     (re.compile(rf"^{sign}", re.IGNORECASE), bps)
@@ -278,20 +278,4 @@ def read_ipsec(reading: Reading, block: Block) -> None:
 
 def read_time_range(reading: Reading, block: Block) -> None:
     """`time-range N 08:00 to 18:00 working-day`, `time-range N from 00:00 2026/1/1 to 23:59 2026/12/31`."""
-    words = Words(block.words, 1)
-    name = words.next("a name")
-    text = words.rest()
-    found = re.search(r"\bto (\d{1,2}):(\d{2}) (\d{4})/(\d{1,2})/(\d{1,2})\b", text)
-    expires = None
-    if found:
-        hour, minute, year, month, day = (int(part) for part in found.groups())
-        if hour == 24:
-            hour, minute = 23, 59
-        expires = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}"
-    for at, known in enumerate(reading.schedules):
-        if known.name == name:  # a name may hold several periods: it expires with the last, never when one has no end
-            last = max(known.expires, expires) if known.expires and expires else None
-            lines = (*known.lines, block.number)
-            reading.schedules[at] = Schedule(name, f"{known.text}; {text}", last, lines)
-            return
-    reading.schedules.append(Schedule(name, text, expires, (block.number,)))
+    add_schedule(reading.schedules, Words(block.words, 1), block.number)

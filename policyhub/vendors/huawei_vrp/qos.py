@@ -8,8 +8,9 @@ from dataclasses import replace
 from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
+from policyhub.vendorkit.vrp_lines import take_direction
 from policyhub.vendorkit.vrp_mqc import Mqc, rate, read_car, remark
-from policyhub.vendors.huawei_vrp.reading import AclKey, Reading, take_acl, take_direction
+from policyhub.vendors.huawei_vrp.reading import AclKey, Reading, take_acl
 
 
 def read_traffic(reading: Reading, block: Block) -> None:

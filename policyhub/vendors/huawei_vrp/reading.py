@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from policyhub.domain.device_config import Interface
@@ -11,14 +10,13 @@ from policyhub.domain.qos import QosAttachment, Trust
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import NotUnderstood, Words
+from policyhub.vendorkit.lexing import Words
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendorkit.vrp_acl import Acl
 
 PACKAGE = "policyhub.vendors.huawei_vrp"
 NAMES = ServiceNames.of(PACKAGE)
 AclKey = tuple[int, str]  # family 4 or 6, name or number
-DIRECTIONS = {"inbound": "in", "outbound": "out"}
 
 
 @dataclass(slots=True)
@@ -75,21 +73,3 @@ def take_acl(words: Words) -> AclKey:
         if not word:
             break
     return family, words.next("an ACL")
-
-
-def take_direction(words: Words) -> str:
-    word = words.next("inbound or outbound").lower()
-    if word not in DIRECTIONS:
-        raise NotUnderstood(f"{word[:40]!r} is not inbound or outbound")
-    return DIRECTIONS[word]
-
-
-PORT_NUMBER = re.compile(r"^\d[\d/.:]*$")
-
-
-def interface_name(words: Words) -> str:
-    """`GigabitEthernet0/0/1` or `GigabitEthernet 0/0/1`; what follows (`mode l2`) is dropped from the name."""
-    name = words.next("an interface")
-    if words and PORT_NUMBER.match(words.peek()) and not any(char in "0123456789" for char in name[-1:]):
-        name += words.next()
-    return name
