@@ -10,8 +10,9 @@ DATA ?= data
 PORT ?= 8000
 HOST ?= 127.0.0.1
 ROOTLESS ?=
-# Two processes of tests at once; what needs the machine for itself (marked `serial`) runs after them, alone.
-JOBS ?= 2
+# Two processes of tests for each core: half of their time they wait. What is marked `serial` runs after them, alone.
+JOBS ?= $(shell echo $$((2 * $$(nproc))))
+TOGETHER = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 export ROOTLESS
 
 # A broken index or proxy setting of the machine is the machine's business: pip and cargo read their usual configuration.
@@ -91,13 +92,12 @@ test-rust:
 
 test-python:
 	@echo "test: Python on SQLite"
-	@$(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "not serial"
+	@$(BIN)/pytest -q $(TOGETHER) -m "not serial"
 	@$(BIN)/pytest -q -m "serial"
 
 test-postgres:
 	@echo "test: what uses the database, on PostgreSQL"
-	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -n $(JOBS) --dist loadfile -m "db and not serial"
-	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -m "db and serial and not browser"
+	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q $(TOGETHER) -m "db and not browser and not serial"
 
 corpus: setup-test
 	@$(BIN)/pytest -q -m corpus

@@ -15,7 +15,7 @@ from tests.support.services import PostgresCluster, Processes, RedisServer, Serv
 ROOTLESS = os.environ.get("ROOTLESS", "") not in {"", "0"}
 LONG = ("soak", "bench")  # only when -m names them
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "admin_client", "client_with_user"}
-SERIAL_ROOMS = ("scenarios", "benchmarks")
+WAITING_ROOM = "scenarios"
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -39,24 +39,24 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses the database and what must not run beside others; leave out long sets and, if asked, what needs root."""
+    """Mark what uses the database and what waits; waiting ones first; leave out long sets and, if asked, what needs root."""
     expression = config.option.markexpr or ""
     dropped = []
     for item in items:
         if item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.db)
         room = Path(str(item.path)).relative_to(config.rootpath / "tests").parts[0]
-        alone = "service" in getattr(item, "fixturenames", ()) or any(
-            item.get_closest_marker(name) for name in ("root", "browser")
-        )
-        if room in SERIAL_ROOMS or alone:
-            item.add_marker(pytest.mark.serial)
+        if room == WAITING_ROOM or any(item.get_closest_marker(name) for name in ("root", "browser")):
+            item.add_marker(pytest.mark.waits)
         long = any(item.get_closest_marker(name) and name not in expression for name in LONG)
         if long or (ROOTLESS and item.get_closest_marker("root")):
             dropped.append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if item not in set(dropped)]
+    # The longest files begin while there is much to do beside them, instead of ending alone (with --no-loadscope-reorder).
+    waiting = {item.path for item in items if item.get_closest_marker("waits")}
+    items.sort(key=lambda item: item.path not in waiting)
     config.stash[_LEFT_OUT] = sum(1 for item in dropped if item.get_closest_marker("root"))
 
 

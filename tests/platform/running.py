@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.support.services import ROOT, ServiceFailed, wait_until
+from tests.support.services import ROOT, wait_until
 
 UP = [sys.executable, "-m", "policyhub.conf.cli", "up"]
 URL = re.compile(r"open\s+(http://\S+)")
@@ -40,7 +40,7 @@ def refused(data: Path, *arguments: str, **environment: str) -> tuple[int, str]:
         [*UP, "--data", str(data), *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         env=clean_environment(**environment),
         cwd="/",
     )
@@ -63,12 +63,17 @@ class Running:
                 stdout=said, stderr=said, env=clean_environment(**self._environment), cwd="/", start_new_session=True,
             )  # fmt: skip
         try:
-            wait_until(lambda: URL.search(self.text()[seen:]) is not None, f"policyhub up: {self.text()[-800:]}", 90)
-        except ServiceFailed as error:
+            wait_until(lambda: self._stands(seen), lambda: f"policyhub up: {self.text()}\n{self.logs()[-3000:]}", 90)
+            self.url = URL.findall(self.text())[-1]
+        except BaseException:
             self._end()
-            raise ServiceFailed(f"{error}\n{self.text()}\n{self.logs()[-3000:]}") from None
-        self.url = URL.findall(self.text())[-1]
+            raise
         return self
+
+    def _stands(self, seen: int) -> bool:
+        """The last line of the greeting is there. Raises AssertionError when `up` has ended instead."""
+        assert self.process.poll() is None, self.text()[seen:]
+        return "stop   Ctrl-C" in self.text()[seen:]
 
     def __exit__(self, *_: object) -> None:
         self._end()
@@ -77,7 +82,7 @@ class Running:
         if self.process.poll() is None:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(60)
+                self.process.wait(240)
         for pid in self.family():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -95,7 +100,7 @@ class Running:
 
     def stop(self, sign: int = signal.SIGTERM) -> int:
         self.process.send_signal(sign)
-        return self.process.wait(60)
+        return self.process.wait(240)
 
     def family(self) -> list[int]:
         """Every process that holds the lock of our folder or names the folder in its environment, but not `up` itself."""
@@ -113,22 +118,26 @@ class Running:
             return any(os.readlink(link) == lock for link in (entry / "fd").iterdir())
         return False
 
-    def pid(self, program: str) -> int:
-        """The leader of a program. Raises ServiceFailed when it does not run."""
-        leaders = []
+    def leaders(self, program: str) -> list[int]:
+        """Of a program: one process when it runs, none while it starts, two while a dead one is not yet gone."""
+        found = []
         for pid in self.family():
             with contextlib.suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if SIGNS[program] in line and os.getsid(pid) == pid:
-                    leaders.append(pid)
-        if len(leaders) != 1:
-            raise ServiceFailed(f"{program}: {len(leaders)} leaders")
-        return leaders[0]
+                    found.append(pid)
+        return found
 
-    def running(self, program: str) -> bool:
-        with contextlib.suppress(ServiceFailed):
-            return self.pid(program) > 0
-        return False
+    def pid(self, program: str, but: int = 0) -> int:
+        """The leader of a program, another than `but`; waits for it. Raises ServiceFailed when there is none in time."""
+        found: list[int] = []
+
+        def one() -> bool:
+            found[:] = self.leaders(program)
+            return len(found) == 1 and found[0] != but
+
+        wait_until(one, lambda: f"{program}: leaders {found}\n{self.text()[-800:]}")
+        return found[0]
 
     def ready(self) -> dict[str, str]:
         """The checks of /readyz."""

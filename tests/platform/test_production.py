@@ -17,7 +17,7 @@ from policyhub.conf import embedded_redis
 from tests.platform.running import clean_environment
 from tests.support.services import Processes, answers_http, free_port, stop, wait_until
 
-pytestmark = pytest.mark.serial
+pytestmark = pytest.mark.waits
 
 HOST = "hub.example"
 
@@ -68,7 +68,7 @@ def hub(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
     children.start("web", [sys.executable, "-m", "policyhub.conf.web", "--port", str(port)])
     children.scheduler()
     children.worker("ingest", "sweep", "enforce", concurrency=1)
-    wait_until(lambda: answers_http(port, HOST), f"web: {children.log('web')[-800:]}", 60)
+    wait_until(lambda: answers_http(port, HOST), lambda: f"web: {children.log('web')[-800:]}")
     yield children, port, prepared.stdout
     children.stop()
 
@@ -89,7 +89,7 @@ def get(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], byte
 
 def test_every_process_comes_up_and_the_service_is_ready(hub: tuple[Processes, int, str]) -> None:
     _, port, _ = hub
-    wait_until(lambda: get(port, "/readyz")[0] == 200, "ready", 30)
+    wait_until(lambda: get(port, "/readyz")[0] == 200, "ready")
     assert set(json.loads(get(port, "/readyz")[2])["checks"].values()) == {"ok"}
 
 

@@ -9,7 +9,6 @@ import socket
 import sqlite3
 import stat
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from policyhub.conf import embedded_redis
 from tests.platform.running import PROGRAMS, Running, refused
 from tests.support.services import free_port, wait_until
 
-pytestmark = pytest.mark.serial
+pytestmark = pytest.mark.waits
 
 ONE_LINE = re.compile(r"\A[^\n]+\n\Z")
 
@@ -32,7 +31,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_everything_runs_and_is_ready_when_the_url_is_printed(hub: Running) -> None:
     assert hub.ready() == {"database": "ok", "migrations": "ok", "broker": "ok", "scheduler": "ok", "disk": "ok"}
-    assert all(hub.running(program) for program in PROGRAMS)
+    assert len({hub.pid(program) for program in PROGRAMS}) == len(PROGRAMS)
 
 
 def test_a_second_up_on_the_same_folder_is_refused_in_one_line(hub: Running) -> None:
@@ -110,16 +109,17 @@ def test_redis_has_no_tcp_port_and_keeps_an_append_only_file(hub: Running) -> No
 def test_a_killed_program_starts_again_and_the_service_is_ready_again(hub: Running, program: str) -> None:
     before = hub.pid(program)
     os.kill(before, signal.SIGKILL)
-    wait_until(lambda: hub.running(program) and hub.pid(program) != before, f"{program} again", 30)
-    wait_until(hub.is_ready, f"ready after {program} was killed: {hub.ready()}", 60)
+    hub.pid(program, but=before)
+    wait_until(hub.is_ready, lambda: f"ready after {program} was killed: {hub.ready()}")
     assert not Path(f"/proc/{before}").exists()
 
 
 def test_children_of_a_killed_worker_do_not_live_on_beside_its_successor(hub: Running) -> None:
-    wait_until(lambda: len(_session(hub, hub.pid("worker"))) == 3, "pool of the worker", 30)
-    old = _session(hub, hub.pid("worker"))
-    os.kill(hub.pid("worker"), signal.SIGKILL)
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in old), "old pool gone", 10)
+    wait_until(lambda: len(_session(hub, hub.pid("worker"))) == 3, "pool of the worker")
+    leader = hub.pid("worker")
+    old = _session(hub, leader)
+    os.kill(leader, signal.SIGKILL)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in old), "old pool gone")
 
 
 def _session(hub: Running, leader: int) -> list[int]:
@@ -128,7 +128,8 @@ def _session(hub: Running, leader: int) -> list[int]:
 
 def test_a_client_that_connects_while_web_restarts_waits_and_is_served(hub: Running) -> None:
     os.kill(hub.pid("web"), signal.SIGKILL)
-    assert hub.ready()["database"] == "ok" if _patient(hub) else False
+    assert _patient(hub)
+    wait_until(hub.is_ready, lambda: f"ready again: {hub.ready()}")
 
 
 def _patient(hub: Running) -> bool:
@@ -142,10 +143,8 @@ def _patient(hub: Running) -> bool:
 def test_a_stop_ends_every_process_and_says_so(tmp_path: Path, sign: signal.Signals) -> None:
     with Running(tmp_path / "data") as hub:
         assert len(hub.family()) >= len(PROGRAMS)
-        began = time.monotonic()
         assert hub.stop(sign) == 0
-        assert time.monotonic() - began < 30
-        assert hub.family() == []
+        assert hub.gone() == []
         assert hub.text().endswith("stopped\n")
     assert not list((tmp_path / "data" / "run").iterdir())
 

@@ -13,6 +13,7 @@ from flowguard.models import Sensor, VerdictBatch
 from policyhub import dispatch
 from tests.support.services import Processes, RedisServer, wait_until
 
+pytestmark = pytest.mark.waits
 POISON = b"not zlib"
 
 
@@ -35,7 +36,7 @@ def taken(batch: VerdictBatch) -> int:
 def test_a_worker_takes_what_was_queued(service: Processes, batch: VerdictBatch) -> None:
     service.worker("ingest", concurrency=1)
     dispatch.send("flowguard.ingest_batch", batch.pk)
-    wait_until(lambda: taken(batch) == 1, "delivery", 20)
+    wait_until(lambda: taken(batch) == 1, "delivery")
 
 
 def test_workers_go_on_after_redis_was_killed_and_its_file_keeps_the_queue(
@@ -43,12 +44,12 @@ def test_workers_go_on_after_redis_was_killed_and_its_file_keeps_the_queue(
 ) -> None:
     worker = service.worker("ingest", concurrency=1)
     dispatch.send("flowguard.ingest_batch", batch.pk)
-    wait_until(lambda: taken(batch) == 1, "first delivery", 20)
+    wait_until(lambda: taken(batch) == 1, "first delivery")
     redis_server.kill()
     assert dispatch.send("flowguard.ingest_batch", batch.pk) is False
     redis_server.start()
-    wait_until(lambda: dispatch.send("flowguard.ingest_batch", batch.pk), "broker back", 20)
-    wait_until(lambda: taken(batch) == 2, "second delivery", 40)
+    wait_until(lambda: dispatch.send("flowguard.ingest_batch", batch.pk), "broker back")
+    wait_until(lambda: taken(batch) == 2, "second delivery")
     assert worker.poll() is None
 
 
@@ -57,7 +58,7 @@ def test_a_message_outlives_the_worker_that_never_took_it(service: Processes, ba
     service.kill("first")
     dispatch.send("flowguard.ingest_batch", batch.pk)
     service.worker("ingest", concurrency=1, name="second")
-    wait_until(lambda: taken(batch) == 1, "delivery", 20)
+    wait_until(lambda: taken(batch) == 1, "delivery")
 
 
 def test_a_killed_child_of_the_pool_is_replaced(service: Processes, batch: VerdictBatch) -> None:
@@ -66,7 +67,7 @@ def test_a_killed_child_of_the_pool_is_replaced(service: Processes, batch: Verdi
     assert len(children) == 1
     os.kill(children[0], signal.SIGKILL)
     dispatch.send("flowguard.ingest_batch", batch.pk)
-    wait_until(lambda: taken(batch) >= 1, "delivery", 30)
+    wait_until(lambda: taken(batch) >= 1, "delivery")
     assert worker.poll() is None
 
 
@@ -76,7 +77,7 @@ def test_a_worker_listens_only_to_its_own_queues(service: Processes, batch: Verd
     service.worker("ingest", "sweep", concurrency=1)
     dispatch.send("policyhub.step_change", 1)
     dispatch.send("flowguard.ingest_batch", batch.pk)
-    wait_until(lambda: taken(batch) == 1, "delivery", 20)
+    wait_until(lambda: taken(batch) == 1, "delivery")
     assert queue_length("enforce") == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 
 
 @pytest.mark.root
+@pytest.mark.serial
 def test_an_offender_is_found_remarked_proved_by_packets_and_taken_back(tmp_path):
     argv = [sys.executable, "-m", "flowguard.lab.net.loop", "--json", "--keep", str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=420, check=False)

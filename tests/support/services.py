@@ -30,12 +30,22 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until(ready: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
-    """Poll until `ready()`; raises ServiceFailed naming `what`."""
-    deadline = time.monotonic() + seconds
-    while not ready():
+def wait_until(ready: Callable[[], bool], what: str | Callable[[], str], seconds: float = 60.0) -> None:
+    """Poll until `ready()`; raises ServiceFailed naming `what` (called only then).
+
+    What `ready` looks at may not be there yet, or be gone while it looks: its ServiceFailed or OSError is "not yet". The time
+    is for the slowest machine; whoever passes does not wait for it.
+    """
+    deadline, last = time.monotonic() + seconds, ""
+    while True:
+        try:
+            if ready():
+                return
+            last = ""
+        except (ServiceFailed, OSError) as error:
+            last = f" ({error})"
         if time.monotonic() > deadline:
-            raise ServiceFailed(f"{what}: not within {seconds:g} s")
+            raise ServiceFailed(f"{what if isinstance(what, str) else what()}: not within {seconds:g} s{last}")
         time.sleep(0.02)
 
 
@@ -198,13 +208,13 @@ class Processes:
 
         seen = (self.folder / f"{name}.log").stat().st_size if (self.folder / f"{name}.log").exists() else 0
         process = self.start(name, worker_argv(name, queues, concurrency))
-        wait_until(lambda: " ready." in self.log(name)[seen:], f"worker {name}: {self.log(name)[-800:]}", 40)
+        wait_until(lambda: " ready." in self.log(name)[seen:], lambda: f"worker {name}: {self.log(name)[-800:]}")
         return process
 
     def web(self, port: int, name: str = "web") -> str:
         """The web process on 127.0.0.1:port; returns its URL once it answers."""
         self.start(name, [sys.executable, "-m", "policyhub.conf.web", "--port", str(port)])
-        wait_until(lambda: answers_http(port), f"web: {self.log(name)[-800:]}", 40)
+        wait_until(lambda: answers_http(port), lambda: f"web: {self.log(name)[-800:]}")
         return f"http://127.0.0.1:{port}"
 
     def scheduler(self, name: str = "scheduler") -> subprocess.Popen[bytes]:
