@@ -16,7 +16,7 @@ COMMANDS = sorted(entry.name for entry in entry_points(group="policyhub.commands
 def test_help_needs_nothing_and_leaves_nothing(command, tmp_path):
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("POLICYHUB_", "DJANGO_"))}
     done = subprocess.run(
-        [POLICYHUB, command, "--help"], capture_output=True, text=True, cwd=tmp_path, env=bare, timeout=60, check=False
+        [POLICYHUB, command, "--help"], capture_output=True, text=True, cwd=tmp_path, env=bare, timeout=180, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: policyhub {command}")

@@ -32,7 +32,7 @@ def rows(transactional_db: None) -> Sample:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "POLL_S", 0.02)
-    monkeypatch.setattr(events, "LIFETIME_S", 5.0)
+    monkeypatch.setattr(events, "LIFETIME_S", 60.0)
 
 
 def client_of(user: User | None) -> AsyncClient:
@@ -46,7 +46,7 @@ async def some(answer: Any, count: int) -> list[str]:
     """The first `count` events of the stream, without comments."""
     found: list[str] = []
     stream: AsyncIterator[bytes] = answer.streaming_content
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for chunk in stream:
             if chunk.startswith(b"id:"):
                 found.append(chunk.decode())
@@ -151,7 +151,7 @@ def test_home_stream_speaks_only_when_home_would_look_different(rows: Sample) ->
 
 
 def test_stream_ends_by_itself_and_sends_heartbeats(rows: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "LIFETIME_S", 0.3)
+    monkeypatch.setattr(events, "LIFETIME_S", 1.0)
     monkeypatch.setattr(events, "HEARTBEAT_S", 0.05)
     client = client_of(rows.admin)
 

@@ -89,7 +89,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while True:
             try:
                 urllib.request.urlopen(f"{url}/login/", timeout=5).close()
@@ -100,7 +100,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         log.close()
 
 
@@ -137,7 +137,7 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def until(driver: webdriver.Chrome, true: Callable[[webdriver.Chrome], Any]) -> None:
     """Waits; an element that a live page swaps while we look at it is looked for again."""
-    WebDriverWait(driver, 10, ignored_exceptions=[StaleElementReferenceException, NoSuchElementException]).until(true)
+    WebDriverWait(driver, 60, ignored_exceptions=[StaleElementReferenceException, NoSuchElementException]).until(true)
 
 
 def resize(driver: webdriver.Chrome, width: int, height: int) -> None:

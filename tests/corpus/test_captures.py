@@ -36,13 +36,13 @@ def test_every_capture_is_read_and_sums_up():
     assert len(found) > 700
     refused = []
     for path in found:
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             read = report(path)
         except native_capture.CaptureError as error:
             refused.append((path, str(error)))
             continue
-        assert time.perf_counter() - began < 10 + SECONDS_PER_MB * path.stat().st_size / 1e6, path
+        assert time.process_time() - began < 10 + SECONDS_PER_MB * path.stat().st_size / 1e6, path
         (point,) = read["points"]
         marked = sum(mark["packets"] for mark in point["dscp"].values())
         assert point["packets"] == marked + point["non_ip"], path

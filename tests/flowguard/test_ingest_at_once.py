@@ -19,7 +19,7 @@ def together(*calls):
 
     def run(number, call):
         try:
-            gate.wait(10)
+            gate.wait(60)
             results[number] = call()
         except Exception as error:
             results[number] = error

@@ -240,7 +240,7 @@ class TestCollector:
 
 
 class TestProcess:
-    def run(self, config, engine, until, seconds=10):
+    def run(self, config, engine, until, seconds=60):
         stop = threading.Event()
         options = {"open_engine": lambda *_: engine, "check_bundle": lambda body: "v1", "stream": uuid.uuid4(), "stop": stop}
         thread = threading.Thread(target=process.run, args=(config,), kwargs={**options, "chance": random.Random(3)})
@@ -249,7 +249,7 @@ class TestProcess:
         while not until() and time.monotonic() < end:
             time.sleep(0.01)
         stop.set()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
     def test_everything_told_arrives_once_while_the_service_comes_and_goes(self, service, config):

@@ -17,7 +17,7 @@ from tests.support.capture_files import write_capture
 from tests.support.captures import Maker
 
 SEED = int.from_bytes(os.urandom(4))
-WAIT_S = 30.0
+WAIT_S = 120.0
 
 
 def played(replay: native_capture.Replay, packets: int) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:

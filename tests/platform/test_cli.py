@@ -17,7 +17,7 @@ from tests.platform.running import clean_environment
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "policyhub.conf.cli", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, env=clean_environment(**environment))
+    return subprocess.run(argv, capture_output=True, text=True, timeout=180, env=clean_environment(**environment))
 
 
 def one_line(text: str) -> bool:
@@ -48,7 +48,7 @@ def test_a_command_for_files_and_packets_loads_no_django(command: str) -> None:
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'django', 'celery', 'netmiko', 'redis'}), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=clean_environment())
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180, env=clean_environment())
     assert done.stderr.strip() == "[]"
 
 
@@ -147,7 +147,7 @@ def test_a_command_whose_module_is_missing_does_not_break_the_overview(monkeypat
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -m policyhub.conf.cli --help | true; echo ${{PIPESTATUS[0]}}",
-        shell=True, executable="/bin/bash", capture_output=True, text=True, timeout=60, env=clean_environment(),
+        shell=True, executable="/bin/bash", capture_output=True, text=True, timeout=180, env=clean_environment(),
     )  # fmt: skip
     assert done.stdout.strip() == "0"
     assert done.stderr == ""

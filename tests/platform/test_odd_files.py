@@ -15,7 +15,7 @@ CLI = str(Path(sys.executable).with_name("policyhub"))
 
 
 def run(*arguments: str):
-    done = subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr.strip()
 
 

@@ -33,7 +33,7 @@ PRODUCTION = {
 def loaded(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     program = f"from django.conf import settings\n{code}"
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=clean_environment(**variables)
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=180, env=clean_environment(**variables)
     )
 
 
@@ -149,7 +149,7 @@ def test_a_proxy_header_is_believed_only_when_a_proxy_is_declared() -> None:
 def test_djangos_own_deployment_check_has_nothing_to_say_about_production() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "django", "check", "--deploy", "--fail-level", "WARNING"],
-        capture_output=True, text=True, timeout=90, env=clean_environment(**PRODUCTION),
+        capture_output=True, text=True, timeout=180, env=clean_environment(**PRODUCTION),
     )  # fmt: skip
     # W005/W021: the domain's other hosts and browsers' preload lists are the operator's decision.
     complaints = set(re.findall(r"\((\w+\.W\d+)\)", done.stderr)) - {"security.W005", "security.W021"}

@@ -95,7 +95,7 @@ def test_runs_as_a_process_and_its_state_file_follows_each_change(platform, tmp_
         assert line in (tmp_path / "running").read_text() and line not in (tmp_path / "start").read_text()
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         process.stdout.close()
 
 
@@ -115,6 +115,6 @@ def test_bad_start_configuration_is_one_line_and_exit_code_2(tmp_path):
         [*command, "--state-file", str(tmp_path / "run"), "--config", str(tmp_path / "start")],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 2 and "frobnicate" in done.stderr and len(done.stderr.splitlines()) == 1

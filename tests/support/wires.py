@@ -16,7 +16,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def ip(*words: str) -> None:
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr.strip()} (needs root and network namespaces)"
 
 
@@ -66,16 +66,16 @@ class Router:
 
     def stop(self) -> None:
         for namespace in (self.hosts, self.router):
-            subprocess.run(["ip", "netns", "delete", namespace], capture_output=True, timeout=20, check=False)
+            subprocess.run(["ip", "netns", "delete", namespace], capture_output=True, timeout=120, check=False)
 
     def mac(self, interface: str) -> str:
         namespace = self.hosts if interface.startswith("h") else self.router
         words = ["ip", "-n", namespace, "-br", "link", "show", interface]
-        return subprocess.run(words, capture_output=True, text=True, timeout=20, check=True).stdout.split()[2]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout.split()[2]
 
     def nft(self, text: str) -> None:
         words = ["ip", "netns", "exec", self.router, "nft", "-f", "-"]
-        subprocess.run(words, input=text, capture_output=True, text=True, timeout=20, check=True)
+        subprocess.run(words, input=text, capture_output=True, text=True, timeout=120, check=True)
 
     def sender(self, interface: str) -> socket.socket:
         """A socket that puts whole frames on a wire of the hosts."""
@@ -87,4 +87,4 @@ class Router:
     @staticmethod
     def _sysctl(namespace: str, *settings: str) -> None:
         words = ["ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *settings]
-        subprocess.run(words, capture_output=True, timeout=20, check=True)
+        subprocess.run(words, capture_output=True, timeout=120, check=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Namespace:
     name: str
 
-    def run(self, command: str, timeout: float = 20) -> subprocess.CompletedProcess[str]:
+    def run(self, command: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """A shell command line inside the namespace."""
         argv = ["ip", "netns", "exec", self.name, "sh", "-c", command]
         return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
