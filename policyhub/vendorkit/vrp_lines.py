@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from policyhub.domain.device_config import Route
 from policyhub.domain.objects import Schedule
+from policyhub.vendorkit.blocks import Block, Line, read_blocks
 from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, ipv4_number, is_decimal, number_in, prefix_set
 
 DIRECTIONS = {"inbound": "in", "outbound": "out"}
@@ -125,3 +127,36 @@ def add_schedule(schedules: list[Schedule], words: Words, number: int) -> None:
             schedules[at] = Schedule(name, f"{known.text}; {text}", last, (*known.lines, number))
             return
     schedules.append(Schedule(name, text, expires, (number,)))
+
+
+def read_sections(lines: Iterable[Line], adopts: Callable[[str, str], bool] | None = None) -> list[Block]:
+    """Blocks by indentation; a `#` at the line's start ends all of them (what follows may be indented and is still new)."""
+    blocks: list[Block] = []
+    section: list[Line] = []
+    for line in lines:
+        if line.indent == 0 and line.text.startswith("#"):
+            blocks += read_blocks(section, _is_separator, adopts)
+            section = []
+        else:
+            section.append(line)
+    return blocks + read_blocks(section, _is_separator, adopts)
+
+
+def _is_separator(text: str) -> bool:
+    return text.startswith("#")
+
+
+QUOTED = re.compile(r'"([^"]*)"(?=\s|$)|(\S+)')
+
+
+def quoted_words(text: str) -> list[str]:
+    """Words; what stands between double quotes is one word, without them."""
+    return [found[1] if found[1] is not None else found[2] for found in QUOTED.finditer(text)]
+
+
+def name_behind(text: str, header: str) -> str:
+    """The name behind `header`: quoted, or everything to the end (names in broken encodings may hold blanks)."""
+    rest = text[len(header) :].strip()
+    if rest.startswith('"') and rest.find('"', 1) > 0:
+        return rest[1 : rest.find('"', 1)]
+    return rest

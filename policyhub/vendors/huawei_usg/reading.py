@@ -1,0 +1,80 @@
+"""What the handlers of one parse share: the books, and per virtual system what its rules refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.domain.device_config import Interface, Route
+from policyhub.domain.nat import NatRule
+from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
+from policyhub.domain.qos import QosPolicy
+from policyhub.domain.rules import Binding, Policy
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
+from policyhub.vendorkit.predefined import read_predefined
+from policyhub.vendorkit.service_names import ServiceNames
+from policyhub.vendorkit.vrp_acl import Acl
+from policyhub.vendorkit.vrp_mqc import Mqc
+
+PACKAGE = "policyhub.vendors.huawei_usg"
+NAMES = ServiceNames.of(PACKAGE)
+PREDEFINED = read_predefined(PACKAGE)
+
+
+@dataclass(slots=True)
+class Vsys:
+    """One virtual system; `name` "" is the public one. Blocks wait here until all names are known."""
+
+    name: str
+    addresses: NameTable[AddressSet] = field(default_factory=address_table)
+    services: NameTable[Services] = field(default_factory=service_table)
+    security: list[Block] = field(default_factory=list)
+    nat: list[Block] = field(default_factory=list)
+    servers: list[Block] = field(default_factory=list)
+    bandwidth: list[Block] = field(default_factory=list)
+    lists: list[Block] = field(default_factory=list)
+    acls: dict[tuple[int, str], Acl] = field(default_factory=dict)
+    acl_bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    acl_uses: dict[str, list[str]] = field(default_factory=dict)
+    zone_of: dict[str, str] = field(default_factory=dict)
+    objects: list[tuple[str, Block, str]] = field(default_factory=list)
+
+    @property
+    def prefix(self) -> str:
+        """In front of the names of its policies."""
+        return f"{self.name}/" if self.name else ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """State of one parse; `now` is the virtual system whose lines are read."""
+
+    ledger: LineLedger = field(default_factory=LineLedger)
+    hostname: str = ""
+    version: str = ""
+    now: Vsys = field(default_factory=lambda: Vsys(""))
+    systems: dict[str, Vsys] = field(default_factory=dict)
+    assigned: dict[str, str] = field(default_factory=dict)
+    policies: list[Policy] = field(default_factory=list)
+    nat_rules: list[NatRule] = field(default_factory=list)
+    qos_policies: list[QosPolicy] = field(default_factory=list)
+    addresses: list[AddressObject] = field(default_factory=list)
+    services: list[ServiceObject] = field(default_factory=list)
+    groups: list[ObjectGroup] = field(default_factory=list)
+    zones: list[Zone] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
+    interfaces: list[Interface] = field(default_factory=list)
+    local: list[Policy] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    mqc: Mqc = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.systems[""] = self.now
+        self.mqc = Mqc(self.ledger)
+
+    def switch(self, name: str) -> None:
+        """The lines that follow belong to another virtual system."""
+        key = "" if name.lower() in ("", "public") else name
+        self.now = self.systems.setdefault(key, Vsys(key))
