@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.support.pages import pages
 from tests.support.sample_rows import PASSWORD, Sample
+from tests.support.services import free_port
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,9 +80,7 @@ return bad;
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     log = (folder / "log").open("w")
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.sample_site", str(folder), str(port)], cwd=ROOT, stdout=log, stderr=log

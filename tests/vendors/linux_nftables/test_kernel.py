@@ -11,6 +11,7 @@ import pytest
 from policyhub.domain.change import GuardSpec
 from policyhub.vendors.linux_nftables import render
 from policyhub.vendors.linux_nftables.push import PROFILE
+from tests.support.services import wait_until
 from tests.vendors.linux_nftables.netns import Namespace, namespace
 
 pytestmark = pytest.mark.root
@@ -160,14 +161,12 @@ def test_watchdog_takes_the_member_back_unless_disarmed(router: Namespace, confi
     push(router, render.install(spec, router.must(render.RULESET)).lines)
     step = render.add_member(spec, "10.1.2.3/32", router.must(render.RULESET))
     token = f"t{time.time_ns():x}"
-    armed = PROFILE.watchdog.format(ttl_s=1, token=token, inverse="; ".join(step.inverse))
+    armed = PROFILE.watchdog.format(ttl_s=5, token=token, inverse="; ".join(step.inverse))
     assert router.must(f"{armed}; echo rc=$?") == "rc=0\n"
     push(router, step.lines)
     if confirmed:
         router.must(PROFILE.disarm.format(token=token))
-    deadline = time.monotonic() + 8
-    while time.monotonic() < deadline and router.run(f"pgrep -f phg-{token}").returncode == 0:
-        time.sleep(0.1)
+    wait_until(lambda: router.run(f"pgrep -f '[p]hg-{token}'").returncode != 0, "the watchdog's end")
     members = render.read(spec, outputs(router, spec)).members
     assert members == (frozenset({"10.1.2.3/32"}) if confirmed else frozenset())
     assert router.run(f"ls /run/phg-{token}.ok").returncode != 0, "the watchdog cleans up after itself"
