@@ -1,0 +1,341 @@
+"""Text of FortiOS as a tree: `config TABLE` holds entries (`edit NAME` .. `next`), settings and tables. Total.
+
+Grammar: Fortinet, FortiOS Administration Guide, "Using the CLI" (command structure, subcommands of table, shell and field).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.ledger import LineLedger
+
+MARK = re.compile(r'\\.|"')
+PIECE = re.compile(r'\\(.)|(")|(\s+)|([^\\"\s]+)|(\\)', re.DOTALL)
+# a prompt, alone or before an echoed command: `FGT # `, `FGT (root) # show`; a keyword in front is no prompt
+PROMPT = re.compile(
+    r"^(?!set |unset |append |select |unselect |edit |config |next |end )[^\s#$]{1,64} (?:\([^)\n]{1,64}\) )?[#$](?: |$)"
+)
+ASKS = ("show", "get", "diagnose", "diag", "execute", "exec", "fnsysctl", "exit", "quit")
+ROOTS = frozenset({"system", "firewall", "router", "vpn"})  # whose tables stand at the top: an `end` before them is missing
+FIELDS = frozenset({"set", "unset", "append", "select", "unselect", "clear"})
+TABLE_WORDS = frozenset({"delete", "rename", "move", "clone", "purge"})
+
+
+def split(raw: str) -> list[str]:
+    """Values of a setting: words, or texts in double quotes with backslash escapes."""
+    if '"' not in raw:
+        return raw.split()
+    if "\\" not in raw:
+        parts = raw.split('"')
+        outer = parts[::2]
+        if all((not p or p[0] == " " or i == 0) and (not p or p[-1] == " " or i == len(outer) - 1) for i, p in enumerate(outer)):
+            values: list[str] = []
+            for at, part in enumerate(parts):
+                if at % 2:
+                    values.append(part)
+                elif part:
+                    values.extend(part.split())
+            return values
+    return _pieces(raw)
+
+
+def _pieces(raw: str) -> list[str]:
+    values: list[str] = []
+    current: list[str] | None = None
+    quoted = False
+    for escaped, quote, blank, word, slash in PIECE.findall(raw):
+        if quote:
+            quoted = not quoted
+            current = [] if current is None else current
+        elif blank and not quoted:
+            if current is not None:
+                values.append("".join(current))
+            current = None
+        else:
+            current = [] if current is None else current
+            current.append(escaped or blank or word or slash)
+    if current is not None:
+        values.append("".join(current))
+    return values
+
+
+def has_open_quote(text: str) -> bool:
+    if '"' not in text:
+        return False
+    if "\\" not in text:
+        return text.count('"') % 2 == 1
+    return sum(mark == '"' for mark in MARK.findall(text)) % 2 == 1
+
+
+@dataclass(slots=True)
+class Setting:
+    """`raw`: everything behind the name, as written; several lines when it was set or appended several times."""
+
+    name: str
+    raw: str
+    lines: list[Line]
+
+    @property
+    def values(self) -> list[str]:
+        return split(self.raw)
+
+    @property
+    def value(self) -> str:
+        """The first value, "" without one."""
+        return next(iter(split(self.raw)), "")
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} {self.raw}".rstrip()
+
+
+@dataclass(slots=True)
+class Node:
+    """A table (`config`) or an entry (`edit`). `numbers`: its own lines, without those of what is below."""
+
+    name: str
+    is_entry: bool
+    line: Line
+    numbers: list[int] = field(default_factory=list)
+    headers: list[int] = field(default_factory=list)
+    settings: dict[str, Setting] = field(default_factory=dict)
+    entries: dict[str, Node] = field(default_factory=dict)
+    tables: dict[str, Node] = field(default_factory=dict)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+
+    def value(self, name: str) -> str:
+        found = self.settings.get(name)
+        return "" if found is None else found.value
+
+    def values(self, name: str) -> list[str]:
+        found = self.settings.get(name)
+        return [] if found is None else found.values
+
+    def is_on(self, name: str) -> bool:
+        return self.value(name) == "enable"
+
+    def all_numbers(self) -> tuple[int, ...]:
+        """Line numbers of itself and everything below, sorted."""
+        if not self.tables and not self.entries:
+            return tuple(self.numbers)
+        found: list[int] = []
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            found += node.numbers
+            stack += [*node.tables.values(), *node.entries.values()]
+        return tuple(sorted(found))
+
+    def rows(self, table: str) -> list[Node]:
+        """Entries of a table below this one."""
+        below = self.tables.get(table)
+        return [] if below is None else list(below.entries.values())
+
+
+@dataclass(slots=True)
+class Tree:
+    """`root` holds the tables of the text; `stray`: lines that belong nowhere; `prompts`: echoed commands and prompts."""
+
+    root: Node
+    stray: list[Line] = field(default_factory=list)
+    prompts: list[int] = field(default_factory=list)
+
+
+class _Builder:
+    def __init__(self, lines: list[Line], ledger: LineLedger) -> None:
+        self.lines = lines
+        self.ledger = ledger
+        self.at = 0
+        self.tree = Tree(Node("", False, Line(0, 0, "")))
+        self.stack = [self.tree.root]
+        self.last_closed = ""
+
+    def build(self) -> Tree:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            self.at += 1
+            text = line.text
+            if not text or text[0] == "#":
+                continue
+            word, _, rest = text.partition(" ")
+            if word == "set":  # by far the most frequent
+                self._field(word, rest, line)
+            elif not self._step(word, rest, line):
+                self._other(line)
+        return self.tree
+
+    def _other(self, line: Line) -> None:
+        """A prompt with or without a command behind it; else nobody's line."""
+        prompt = PROMPT.match(line.text)
+        if prompt is None:
+            self.tree.stray.append(line)
+            return
+        word, _, rest = line.text[prompt.end() :].strip().partition(" ")
+        if not word or word in ASKS or not self._step(word, rest, line):
+            self.tree.prompts.append(line.number)
+
+    def _step(self, word: str, rest: str, line: Line) -> bool:
+        if word in FIELDS:
+            self._field(word, rest, line)
+        elif word == "next":
+            self._next(line)
+        elif word == "edit":
+            self._edit(rest, line)
+        elif word == "end":
+            self._end(line)
+        elif word == "config":
+            self._config(rest, line)
+        elif word in TABLE_WORDS and len(self.stack) > 1:
+            self._table_word(word, split(rest), line)
+        else:
+            return False
+        return True
+
+    def _config(self, rest: str, line: Line) -> None:
+        name = " ".join(split(rest))
+        root, _, below = name.partition(" ")
+        if name in ("vdom", "global"):
+            del self.stack[1:]
+        elif below and root in ROOTS:
+            while len(self.stack) > 1 and not self._holds_roots():
+                self.stack.pop()
+        parent = self.stack[-1]
+        node = parent.tables.get(name)
+        if node is None:
+            node = parent.tables[name] = Node(name, False, line)
+        node.numbers.append(line.number)
+        node.headers.append(line.number)
+        self.stack.append(node)
+
+    def _holds_roots(self) -> bool:
+        top = self.stack[-1]
+        return (top.is_entry and self.stack[-2].name == "vdom") or (not top.is_entry and top.name == "global")
+
+    def _edit(self, rest: str, line: Line) -> None:
+        if self.stack[-1].is_entry and self._holds_roots() is False:
+            self.stack.pop()  # `next` is missing
+        top = self.stack[-1]
+        if len(self.stack) == 1:
+            if self.last_closed != "vdom":
+                self.tree.stray.append(line)
+                return
+            top = self.tree.root.tables["vdom"]
+            self.stack.append(top)
+        elif top.is_entry:  # another vdom
+            self.stack.pop()
+            top = self.stack[-1]
+        name = " ".join(split(rest))
+        node = top.entries.get(name)
+        if node is None or name == "0":
+            while name in top.entries:  # `edit 0` is a new entry each time
+                name += " "
+            node = top.entries[name] = Node(name.rstrip(), True, line)
+        node.numbers.append(line.number)
+        self.stack.append(node)
+
+    def _next(self, line: Line) -> None:
+        if not self.stack[-1].is_entry:
+            self.tree.stray.append(line)
+            return
+        self.stack.pop().numbers.append(line.number)
+
+    def _end(self, line: Line) -> None:
+        if len(self.stack) == 1:
+            self.tree.stray.append(line)
+            return
+        if self.stack[-1].is_entry:
+            self.stack.pop()
+        closed = self.stack.pop()
+        closed.numbers.append(line.number)
+        self.last_closed = closed.name
+
+    def _field(self, word: str, rest: str, line: Line) -> None:
+        name, _, raw = rest.strip().partition(" ")
+        raw = raw.strip()
+        if '"' in raw and has_open_quote(raw):
+            raw = self._continued(raw, line)
+        top = self.stack[-1]
+        if len(self.stack) == 1 or not name:
+            self.tree.stray.append(line)
+            return
+        top.numbers.append(line.number)
+        known = top.settings.get(name)
+        if word in ("set", "select"):
+            if known is None:
+                top.settings[name] = Setting(name, raw, [line])
+            else:
+                known.raw = raw
+                known.lines.append(line)
+        elif word == "append":
+            if known is None:
+                top.settings[name] = Setting(name, raw, [line])
+            else:
+                known.raw = f"{known.raw} {raw}"
+                known.lines.append(line)
+        else:
+            self._take_away(word, name, raw, line)
+
+    def _take_away(self, word: str, name: str, raw: str, line: Line) -> None:
+        top = self.stack[-1]
+        self.ledger.understood(line.number)
+        if word == "unselect" and name in top.settings:
+            gone = set(split(raw))
+            known = top.settings[name]
+            known.raw = " ".join(f'"{value}"' for value in known.values if value not in gone)
+        else:
+            top.settings.pop(name, None)
+
+    def _continued(self, raw: str, line: Line) -> str:
+        """The lines up to the closing quote; a lone `next` or `end` before it means that the quote is never closed."""
+        parts = [raw]
+        for ahead in range(self.at, len(self.lines)):
+            text = self.lines[ahead].text
+            if text in ("next", "end"):
+                break
+            parts.append(text)
+            if has_open_quote(text):
+                self.stack[-1].numbers.extend(range(line.number + 1, self.lines[ahead].number + 1))
+                self.ledger.understood(*range(line.number + 1, self.lines[ahead].number + 1))
+                self.at = ahead + 1
+                return "\n".join(parts)
+        self.ledger.unparsed(line, "a quote is not closed")
+        return raw
+
+    def _table_word(self, word: str, values: list[str], line: Line) -> None:
+        """Commands of scripts on the entries of a table."""
+        top = self.stack[-1]
+        if top.is_entry or not self._moved(top, word, values):
+            self.tree.stray.append(line)
+            return
+        top.numbers.append(line.number)
+
+    def _moved(self, table: Node, word: str, values: list[str]) -> bool:
+        entries = table.entries
+        if word == "purge":
+            self.ledger.understood(*(number for node in entries.values() for number in node.all_numbers()))
+            entries.clear()
+        elif word == "delete" and len(values) == 1:
+            gone = entries.pop(values[0], None)
+            self.ledger.understood(*(gone.all_numbers() if gone is not None else ()))
+        elif word == "rename" and len(values) == 3 and values[0] in entries and values[2] not in entries:
+            table.aliases.append((values[0], values[2]))
+            entries[values[0]].name = values[2]
+            table.entries = {values[2] if name == values[0] else name: node for name, node in entries.items()}
+        elif word == "clone" and len(values) == 3 and values[0] in entries and values[2] not in entries:
+            of = entries[values[0]]
+            settings = {name: Setting(name, one.raw, [*one.lines]) for name, one in of.settings.items()}
+            entries[values[2]] = Node(values[2], True, of.line, [*of.numbers], [], settings, {}, dict(of.tables))
+        elif word == "move" and len(values) == 3 and values[0] in entries and values[2] in entries and values[0] != values[2]:
+            names = [name for name in entries if name != values[0]]
+            names.insert(names.index(values[2]) + (values[1] == "after"), values[0])
+            table.entries = {name: entries[name] for name in names}
+        else:
+            return False
+        return True
+
+
+def read_tree(lines: Iterable[Line], ledger: LineLedger) -> Tree:
+    return _Builder(list(lines), ledger).build()
