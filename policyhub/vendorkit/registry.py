@@ -12,11 +12,13 @@ from policyhub.vendorkit.contract import Vendor
 BUILT_IN = {
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",
+    "fortinet_fortios": "policyhub.vendors.fortinet_fortios",
     "huawei_usg": "policyhub.vendors.huawei_usg",
     "huawei_vrp": "policyhub.vendors.huawei_vrp",
     "linux_iptables": "policyhub.vendors.linux_iptables",
     "juniper_junos": "policyhub.vendors.juniper_junos",
     "linux_nftables": "policyhub.vendors.linux_nftables",
+    "paloalto_panos": "policyhub.vendors.paloalto_panos",
 }
 SURE = 0.5
 
