@@ -94,8 +94,15 @@ class LineLedger:
         else:
             self._ignored.add(line.number)
 
+    def excuse(self, number: int) -> None:
+        """A sensitive line that a row of the ignore list's `special` takes, when the row is not matched with the line's own text."""
+        self._special.add(number)
+
+    def is_understood(self, number: int) -> bool:
+        return number in self._understood
+
     def is_booked(self, number: int) -> bool:
-        return any(number in book for book in (self._understood, self._ignored, self._special, self._unparsed))
+        return number in self._understood or number in self._ignored or number in self._special or number in self._unparsed
 
     def without_long(self, lines: Iterable[Line]) -> list[Line]:
         """Lines that may be configuration; the others are booked."""
@@ -123,6 +130,17 @@ class LineLedger:
                     self.unparsed(block.line, reason(block.text))
             below = inside or (block.number not in self._understood and ignored.opens(block.text))
             stack.extend((child, below) for child in block.children)
+
+    def settle_at(self, line: Line, place: str, ignored: IgnoreList, reason: str = NOT_UNDERSTOOD) -> None:
+        """One line of a platform whose lines get their meaning from where they stand: the lists match `place`, its whole path."""
+        if self.is_booked(line.number):
+            return
+        if not is_sensitive(line.text) and (ignored.lines.match(place) or ignored.blocks.match(place)):
+            self._ignored.add(line.number)
+        elif is_sensitive(line.text) and ignored.excuses(place):
+            self._special.add(line.number)
+        else:
+            self.unparsed(line, reason)
 
     def settle_lines(self, lines: Iterable[Line], ignored: IgnoreList, is_comment: Callable[[str], bool]) -> None:
         """The same for platforms that are not made of indented blocks."""
