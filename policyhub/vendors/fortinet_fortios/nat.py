@@ -9,7 +9,7 @@ from policyhub.domain.rules import Action, Match
 from policyhub.domain.services import ANY_SERVICE, ICMP, SCTP, TCP, UDP, Service
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, prefix_set, range_set
 from policyhub.vendorkit.operands import Services
-from policyhub.vendors.fortinet_fortios.objects import port_range
+from policyhub.vendors.fortinet_fortios.objects import UNSTATED, port_range
 from policyhub.vendors.fortinet_fortios.reading import EVERYTHING, Addresses, Family, Reading, Scope, Vip
 from policyhub.vendors.fortinet_fortios.tree import Node
 
@@ -28,7 +28,6 @@ VIP_GROUPS: dict[str, Family] = {
 PROTOCOLS = {"tcp": TCP, "udp": UDP, "sctp": SCTP, "icmp": ICMP}
 PORTLESS_SERVERS = ("ip",)
 STATIC = ("", "static-nat")
-UNSTATED = ("0.0.0.0", "::", "")
 CARRIERS = ("firewall policy", "firewall policy6", "firewall consolidated policy", "firewall policy46", "firewall policy64")
 
 
@@ -126,7 +125,7 @@ def _external(scope: Scope, node: Node, family: Family) -> tuple[AddressSet, tup
     if node.values("extaddr"):
         found = scope.find_addresses(family, node.settings["extaddr"].raw)
         return found.value, found.unresolved
-    value = literals(node.values("extip")) if node.value("extip") not in UNSTATED else None
+    value = literals(node.values("extip")) if node.value("extip") not in ("", *UNSTATED) else None
     return (EVERYTHING[family], ("extip",)) if value is None else (value, ())
 
 

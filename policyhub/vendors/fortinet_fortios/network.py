@@ -13,7 +13,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, WITH_PORTS, Service
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendorkit.operands import Services
-from policyhub.vendors.fortinet_fortios.objects import port_range
+from policyhub.vendors.fortinet_fortios.objects import UNSTATED, port_range
 from policyhub.vendors.fortinet_fortios.policies import tos_dscp
 from policyhub.vendors.fortinet_fortios.reading import SETTINGS, UNKNOWN_SETTING, Addresses, Reading, Scope
 from policyhub.vendors.fortinet_fortios.tree import Node
@@ -45,7 +45,7 @@ def read_zones(reading: Reading, scope: Scope) -> dict[str, str]:
 
 
 def _sdwan(reading: Reading, scope: Scope, node: Node) -> dict[str, str]:
-    """Members without a zone belong to the one that every SD-WAN has. Health checks and SD-WAN rules are left to the ignore list."""
+    """Members without a zone belong to the one that every SD-WAN has."""
     members: dict[str, list[str]] = {}
     lines: dict[str, tuple[int, ...]] = {}
     for name in ("zone", "members"):
@@ -146,7 +146,7 @@ def read_routes(reading: Reading, scope: Scope) -> None:
                 reading.routes.append(
                     Route(
                         prefix,
-                        "" if node.value("gateway") in ("0.0.0.0", "::") else node.value("gateway"),
+                        "" if node.value("gateway") in UNSTATED else node.value("gateway"),
                         node.value("device") or node.value("sdwan-zone") or ("virtual-wan-link" if _by_sdwan(node) else ""),
                         node.value("vrf"),
                         scope.name,

@@ -33,6 +33,7 @@ NAME_SETTINGS = {
     "route-tag": ("dynamic", ("route-tag",)),
 }
 PORT_SETTINGS = (("tcp-portrange", TCP), ("udp-portrange", UDP), ("sctp-portrange", SCTP), ("udplite-portrange", 136))
+UNSTATED = ("0.0.0.0", "::")  # noqa: S104 (what a device prints for no address)
 ICMP_NUMBERS = {"icmp": ICMP, "icmp6": ICMPV6}
 
 
@@ -80,7 +81,7 @@ def _address_value(reading: Reading, node: Node, family: Family) -> tuple[Addres
     if kind in NAME_SETTINGS:
         label, settings = NAME_SETTINGS[kind]
         return None, label, " ".join(value for name in settings for value in node.values(name))
-    if kind == "iprange" or family[0] == "m" and node.value("start-ip"):
+    if kind == "iprange" or (family[0] == "m" and node.value("start-ip")):
         found = range_set(node.value("start-ip"), node.value("end-ip") or node.value("start-ip"))
     elif kind == "wildcard":
         found = masked_set(*_pair(node, "wildcard"), reading.budget)
@@ -142,7 +143,7 @@ def _services(reading: Reading, scope: Scope) -> None:
             scope.services.leave_open(node.name, node.name)
         for name in ("iprange", "fqdn"):
             words = node.value(name)
-            if words and words != "0.0.0.0":
+            if words and words not in UNSTATED:
                 scope.services.leave_open(node.name, f"{NOTE}service {node.name} {name} {words}")
         reading.services.append(ServiceObject(node.name, value, node.all_numbers(), scope.name))
 
@@ -328,6 +329,7 @@ def device_moment(values: list[str]) -> str | None:
     if len(numbers) != 5 or not all(is_decimal(number) and len(number) <= 4 for number in numbers):
         return None
     try:
-        return datetime(*(int(number) for number in numbers)).isoformat(timespec="minutes")  # noqa: DTZ001 (the device's own local time)
+        year, month, day_of, hour, minute = (int(number) for number in numbers)
+        return datetime(year, month, day_of, hour, minute).isoformat(timespec="minutes")  # noqa: DTZ001 (the device's own local time)
     except ValueError:
         return None

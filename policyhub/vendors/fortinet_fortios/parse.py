@@ -33,8 +33,9 @@ VERSION = re.compile(
 )
 HANDLED = frozenset(
     {
-        *objects.ADDRESS_TABLES, *objects.GROUP_TABLES, *objects.POOL_TABLES, *objects.WORDS_ONLY, *policies.TABLES, *nat.VIP_TABLES,
-        *nat.VIP_GROUPS, *network.POLICY_ROUTES, *network.STATIC, "firewall service custom", "firewall service group",
+        *objects.ADDRESS_TABLES, *objects.GROUP_TABLES, *objects.POOL_TABLES, *objects.WORDS_ONLY, *policies.TABLES,
+        *nat.VIP_TABLES, *nat.VIP_GROUPS, *network.POLICY_ROUTES, *network.STATIC,
+        "firewall service custom", "firewall service group",
         "firewall schedule onetime", "firewall schedule recurring", "firewall schedule group", "firewall central-snat-map",
         "system zone", qos.SHAPERS, qos.PER_IP, qos.PROFILES, qos.CLASSES,
     }

@@ -105,7 +105,7 @@ def _marker(node: Node, shaper: Node | None, each: Node | None) -> Marker | None
     marker = Marker(
         dscp,
         int(pcp) if len(pcp) == 1 and pcp in "01234567" else None,
-        int(class_id) if is_decimal(class_id) and 0 < int(class_id[:9]) else None,
+        int(class_id) if is_decimal(class_id) and int(class_id[:9]) > 0 else None,
     )
     return None if marker == Marker() else marker
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
+from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet
 from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
@@ -105,7 +105,9 @@ class Scope:
         unresolved = tuple(dict.fromkeys(name for _, missing in resolved for name in missing))
         if unresolved:
             return Addresses(EVERYTHING[family], unresolved, names)
-        return Addresses(resolved[0][0].union(*(value for value, _ in resolved[1:])) if resolved else ANY, (), names)
+        if len(resolved) == 1:
+            return Addresses(resolved[0][0], (), names)
+        return Addresses(NOWHERE.union(*(value for value, _ in resolved)) if resolved else ANY, (), names)
 
     def resolve(self, family: Family, name: str) -> tuple[AddressSet, tuple[str, ...]]:
         """A multicast policy may name multicast addresses and ordinary ones."""

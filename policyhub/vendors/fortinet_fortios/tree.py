@@ -29,6 +29,8 @@ def split(raw: str) -> list[str]:
     if '"' not in raw:
         return raw.split()
     if "\\" not in raw:
+        if raw[0] == '"' and raw.find('"', 1) == len(raw) - 1:
+            return [raw[1:-1]]
         parts = raw.split('"')
         outer = parts[::2]
         if all((not p or p[0] == " " or i == 0) and (not p or p[-1] == " " or i == len(outer) - 1) for i, p in enumerate(outer)):
@@ -67,7 +69,8 @@ def has_open_quote(text: str) -> bool:
         return False
     if "\\" not in text:
         return text.count('"') % 2 == 1
-    return sum(mark == '"' for mark in MARK.findall(text)) % 2 == 1
+    marks: list[str] = MARK.findall(text)
+    return marks.count('"') % 2 == 1
 
 
 @dataclass(slots=True)
