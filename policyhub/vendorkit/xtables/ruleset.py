@@ -1,0 +1,222 @@
+"""Tables and chains as they stand after all commands, before they become policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
+from policyhub.vendorkit.xtables.listing import Row
+
+BUILT_IN = {
+    "raw": ("PREROUTING", "OUTPUT"),
+    "mangle": ("PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"),
+    "nat": ("PREROUTING", "INPUT", "OUTPUT", "POSTROUTING"),
+    "filter": ("INPUT", "FORWARD", "OUTPUT"),
+    "security": ("INPUT", "FORWARD", "OUTPUT"),
+}
+
+
+@dataclass(slots=True)
+class Entry:
+    """A rule as read. `words` behind the chain's name, or the `row` of a listing. counter None: none printed.
+
+    conditions: of the shell around the command. unresolved: shell variables that nobody gave a value.
+    """
+
+    lines: tuple[int, ...]
+    text: str
+    words: list[str] = field(default_factory=list)
+    row: Row | None = None
+    counter: tuple[int, int] | None = None
+    conditions: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Chain:
+    """policy "" for a user chain or when none was given."""
+
+    name: str
+    policy: str = ""
+    entries: list[Entry] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    counter: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Table:
+    """version 0 until the text has told the family. dump: 1 for the first of its kind in the text."""
+
+    name: str
+    version: int = 0
+    chains: dict[str, Chain] = field(default_factory=dict)
+    dump: int = 1
+    committed: bool = False
+
+    def chain(self, name: str) -> Chain:
+        return self.chains.setdefault(name, Chain(name))
+
+    def is_built_in(self, name: str) -> bool:
+        return name in BUILT_IN.get(self.name, ())
+
+    def looks_like_version(self) -> int:
+        """6 when a rule shows it, else 4."""
+        for chain in self.chains.values():
+            for entry in chain.entries:
+                words = entry.words or ([entry.row.protocol, entry.row.source, entry.row.destination] if entry.row else [])
+                for word in words:
+                    if word in ("ipv6-icmp", "icmpv6", "icmp6", "--icmpv6-type", "::/0") or (
+                        ":" in word and word.count(":") > 1 and "/" in word
+                    ):
+                        return 6
+        return 4
+
+
+@dataclass(slots=True)
+class Ruleset:
+    """All tables of a text, in its order."""
+
+    tables: list[Table] = field(default_factory=list)
+
+    def current(self, name: str, version: int) -> Table:
+        """The last table of that name and family, made when there is none. version 0: not told."""
+        for table in reversed(self.tables):
+            if table.name == name and (table.version == version or 0 in (table.version, version)):
+                if not table.version:
+                    table.version = version
+                return table
+        return self.open(name, version)
+
+    def open(self, name: str, version: int) -> Table:
+        table = Table(name, version)
+        self.tables.append(table)
+        return table
+
+    def settle(self) -> None:
+        """Give every table its family and number the dumps of one kind."""
+        seen: dict[tuple[str, int], int] = {}
+        for table in self.tables:
+            table.version = table.version or table.looks_like_version()
+            kind = (table.name, table.version)
+            table.dump = seen[kind] = seen.get(kind, 0) + 1
+
+
+def apply_command(ruleset: Ruleset, words: list[str], version: int, entry: Entry) -> None:
+    """One iptables command without its name. Raises NotUnderstood; then nothing was changed."""
+    table_name, rest = _table_of(words)
+    if not rest:
+        raise NotUnderstood("a command is expected")
+    at = next((i for i, word in enumerate(rest) if word in COMMANDS), None)
+    if at is None:
+        raise NotUnderstood(f"{rest[0][:40]!r} is not an iptables command")
+    verb = COMMANDS[rest[at]]
+    before, after = rest[:at], rest[at + 1 :]
+    if verb == "none" or ("$" in table_name and verb in ("-F", "-X")):
+        return  # prints, or clears what is not known
+    if "$" in table_name:
+        raise NotUnderstood("the table is a variable")
+    name = after[0] if after and not after[0].startswith("-") else ""
+    if "$" in name:
+        if verb in ("-F", "-X", "-Z"):
+            return  # clearing what is not known
+        raise NotUnderstood("the chain is a variable")
+    table = ruleset.current(table_name, version)
+    if verb in ("-F", "-X"):
+        _clear(table, name, verb)
+        return
+    if not name:
+        raise NotUnderstood("the line ends where a chain is expected")
+    VERBS[verb](table, name, before + after[1:], entry)
+
+
+COMMANDS = {
+    "-A": "-A", "--append": "-A", "-I": "-I", "--insert": "-I", "-D": "-D", "--delete": "-D", "-R": "-R", "--replace": "-R",
+    "-P": "-P", "--policy": "-P", "-N": "-N", "--new-chain": "-N", "--new": "-N", "-F": "-F", "--flush": "-F", "-X": "-X",
+    "--delete-chain": "-X", "-E": "-E", "--rename-chain": "-E", **dict.fromkeys(("-L", "--list", "-S", "--list-rules", "-Z",
+    "--zero", "-C", "--check", "-V", "--version", "-h", "--help"), "none"),
+}  # fmt: skip
+
+
+def _table_of(words: list[str]) -> tuple[str, list[str]]:
+    """`-t T` may stand anywhere; `-w` with its seconds, `-n`, `-v` say nothing about rules."""
+    table = "filter"
+    rest: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in ("-t", "--table") and at + 1 < len(words):
+            table = words[at + 1]
+            at += 2
+        elif word in ("-w", "--wait", "-W", "--wait-interval"):
+            at += 2 if at + 1 < len(words) and is_decimal(words[at + 1]) else 1
+        elif word in ("-n", "--numeric", "-v", "--verbose", "-x", "--line-numbers", "--modprobe"):
+            at += 1
+        else:
+            rest.append(word)
+            at += 1
+    return table, rest
+
+
+def _clear(table: Table, name: str, verb: str) -> None:
+    chosen = [table.chains[name]] if name in table.chains else [] if name else list(table.chains.values())
+    for chain in chosen:
+        if verb == "-F":
+            chain.entries.clear()
+        elif not table.is_built_in(chain.name) and not chain.entries:
+            del table.chains[chain.name]
+
+
+def _append(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    entry.words = words
+    table.chain(name).entries.append(entry)
+
+
+def _insert(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    at = 1
+    if words and is_decimal(words[0]):
+        at, words = int(words[0][:9]), words[1:]
+    entry.words = words
+    table.chain(name).entries.insert(max(0, at - 1), entry)
+
+
+def _delete(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    entries = table.chain(name).entries
+    if len(words) == 1 and is_decimal(words[0]):
+        at = int(words[0][:9])
+        if 1 <= at <= len(entries):
+            del entries[at - 1]
+        return
+    for position, known in enumerate(entries):
+        if known.words == words:
+            del entries[position]
+            return
+
+
+def _replace(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    entries = table.chain(name).entries
+    if not words or not is_decimal(words[0]) or not 1 <= int(words[0][:9]) <= len(entries):
+        raise NotUnderstood("there is no such rule to replace")
+    entry.words = words[1:]
+    entries[int(words[0][:9]) - 1] = entry
+
+
+def _policy(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    if not words or words[0] not in ("ACCEPT", "DROP", "QUEUE", "RETURN"):
+        raise NotUnderstood("ACCEPT or DROP is expected")
+    chain = table.chain(name)
+    chain.policy = words[0]
+    chain.lines.extend(entry.lines)
+
+
+def _new(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    table.chain(name).lines.extend(entry.lines)
+
+
+def _rename(table: Table, name: str, words: list[str], entry: Entry) -> None:
+    if words and name in table.chains:
+        chain = table.chains.pop(name)
+        chain.name = words[0]
+        table.chains[words[0]] = chain
+
+
+VERBS = {"-A": _append, "-I": _insert, "-D": _delete, "-R": _replace, "-P": _policy, "-N": _new, "-E": _rename}

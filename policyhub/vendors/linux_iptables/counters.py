@@ -1,0 +1,20 @@
+"""Hit counters: `[packets:bytes]` of iptables-save -c, the first columns of iptables -L -v, `-c` of iptables -S -v.
+
+The kernel counts packets and prints zero. Listings without -x round to K, M, G (thousands).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from policyhub.domain.hits import HitCount, HitSample
+from policyhub.vendors.linux_iptables.parse import NAME, read
+
+
+def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
+    """None when no rule of the text has a counter."""
+    reading, built, _ = read(text)
+    if not any(rule.hits is not None for rule in built.counted):
+        return None
+    hits = tuple(HitCount(rule.policy, rule.key, rule.hits, rule.bytes, line=rule.line) for rule in built.counted)
+    return HitSample(NAME, "packets", hits, read_at=read_at, hostname=reading.hostname)
