@@ -1,4 +1,4 @@
-"""Parsers of VRP and nftables on text that nobody wrote on purpose: no exception, nothing vanishes, time grows with the text."""
+"""Parsers on text that nobody wrote on purpose: no exception, nothing vanishes, time grows with the text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,20 @@ from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
 
 HERE = Path(__file__).parent
-PLATFORMS = ("huawei_vrp", "linux_nftables")
+PLATFORMS = ("fortinet_fortios", "huawei_vrp", "linux_nftables")
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
+    "fortinet_fortios": [
+        "config firewall policy", "config firewall address", "config system interface", "config vdom", "config global",
+        "edit 5", 'edit "a b"', "edit 0", "next", "end", "set srcaddr", '"all"', '"x', "set service", '"HTTP"',
+        "set action accept", "set member", "append member", "unset srcaddr", "move 5 before", "delete 5", "rename a to b",
+        "clone 5 to 6", "config firewall vip", "set extip", "10.0.0.1-10.0.0.0", "set extport 80-70",
+        "set portforward enable", "set tos 0xzz", "set tos-mask 0xfc", "set nat enable", "set tcp-portrange 1:2:3", "²",
+        "config firewall addrgrp", "set exclude enable", "set exclude-member", "idx=2 pkts/bytes=1/2 hit count:",
+        "999999999999999999999", "set policy-expiry enable", "set policy-expiry-date", "set end 24:61 2024/13/40",
+        "set dst 10.0.0.0", "FGT (root) # show", "\\", "#", "config firewall shaping-policy", "config router policy",
+        "set protocol 6", "set start-port", "config system sdwan", "config zone",
+    ],
     "huawei_vrp": [
         "acl number 3001", "acl ipv6 name x", " rule 5 permit", " rule permit tcp source", "10.0.0.1", "0.0.255.0", "any",
         "traffic policy p", "traffic behavior b", " car cir", "kbps", "interface 100GE1/0/1", " qos queue 3", "drr weight",
@@ -110,7 +121,7 @@ def test_damaged_configurations_never_raise(platform: str, seed: int) -> None:
 @EACH
 def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
     """Put anywhere where a line may stand, it is among the unparsed lines."""
-    odd = {"huawei_vrp": " quux permit access 7", "linux_nftables": "quux permit access 7"}[platform]
+    odd = {"huawei_vrp": " quux permit access 7"}.get(platform, "quux permit access 7")
     for path in sorted((HERE / platform).glob("*/config.txt")):
         lines = path.read_text(encoding="utf-8").split("\n")
         for at in range(1, len(lines)):
@@ -119,13 +130,39 @@ def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
                 before.endswith((",", "\\")) or not before.endswith(("{", "}", ";", "accept", "drop"))
             ):
                 continue
+            if platform == "fortinet_fortios" and "\n".join(lines[:at]).replace('\\"', "").count('"') % 2:
+                continue  # inside a text of several lines
             text = "\n".join([*lines[:at], odd, *lines[at:]])
             found = REGISTRY.get(platform).parse(text)
             unparsed = " ".join(u.text for u in found.unparsed)
             assert "quux" in unparsed, f"{path.parent.name} line {at + 1}\n{text}"
 
 
+def worst_fortios(size: int) -> list[str]:
+    names = " ".join(f'"n{n}"' for n in range(size))
+    vips = "".join(f"edit v{n}\nset extip 10.{n >> 8 & 255}.{n & 255}.1\nset mappedip 10.0.0.1\nnext\n" for n in range(size // 4))
+    rules = "".join(
+        f"edit {n}\nset srcintf z{n % 99}\nset srcaddr all\nset dstaddr {'all' if n % 2 else f'v{n}'}\nnext\n"
+        for n in range(size // 4)
+    )
+    groups = "".join(
+        f"edit g{n}\nset member g{n + 1}\nset exclude enable\nset exclude-member g{n + 2}\nnext\n" for n in range(size // 4)
+    )
+    return [
+        f"config firewall vip\n{vips}end\nconfig firewall policy\n{rules}end\n",
+        f"config firewall addrgrp\n{groups}end\n",
+        f"config firewall policy\nedit 1\nset srcaddr {names}\n" + f"append srcaddr {names[:200]}\n" * (size // 4),
+        "config firewall policy\n" + "edit 1\nnext\nedit 2\nnext\nmove 1 after 2\n" * (size // 4),
+        "config a\nedit b\n" * size,
+        'set a "\n' * size,
+        "config firewall policy\nedit 0\nnext\n" + "edit 0\nnext\n" * (size // 4),
+        '"' * size,
+    ]
+
+
 def worst(platform: str, size: int) -> list[str]:
+    if platform == "fortinet_fortios":
+        return worst_fortios(size)
     if platform == "huawei_vrp":
         acls = "".join(f"acl number {3000 + n}\n rule 5 permit ip source 10.0.0.{n % 250} 0\n" for n in range(size // 4))
         ports = "".join(f"interface 10GE1/0/{n}\n traffic-filter inbound acl {3000 + n}\n qos pq\n" for n in range(size // 4))
