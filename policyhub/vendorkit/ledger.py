@@ -95,7 +95,7 @@ class LineLedger:
             self._ignored.add(line.number)
 
     def excuse(self, number: int) -> None:
-        """A sensitive line that a row of the ignore list's `special` takes, when the row is not matched with the line's own text."""
+        """A sensitive line that a row of `special` takes by something else than its own text (a path)."""
         self._special.add(number)
 
     def is_understood(self, number: int) -> bool:

@@ -1,0 +1,151 @@
+"""The fields of a rule that its match is made of, and what the model does not express, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policyhub.domain.rules import Match
+from policyhub.vendorkit.operands import Services
+from policyhub.vendors.paloalto_panos.operands import ANYTHING, APPLICATION_DEFAULT, Operands
+from policyhub.vendors.paloalto_panos.reading import Reading, Scope
+from policyhub.vendors.paloalto_panos.tree import Node
+
+NEEDED = ("from", "to", "source", "destination", "application", "service")
+# fields that stand in the conditions with their values, in this order
+WORDED = (
+    "source-user",
+    "category",
+    "url-category",
+    "source-hip",
+    "destination-hip",
+    "hip-profiles",
+    "source-device",
+    "destination-device",
+)
+NO_WORDS = frozenset(("any", "no-hip"))
+YES_NO = {"yes": True, "no": False}
+INTRAZONE, INTERZONE, UNIVERSAL = "intrazone", "interzone", "universal"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """names: objects used, for Rule.references."""
+
+    match: Match
+    names: tuple[str, ...]
+
+
+def flag(reading: Reading, rule: Node, name: str, default: bool = False) -> bool:
+    """A yes or no field; anything else is unparsed and read as the default."""
+    node = rule.get(name)
+    if node is None:
+        return default
+    value = YES_NO.get(node.value)
+    if value is None:
+        reading.complain(node, f"{name} is yes or no")
+        return default
+    return value
+
+
+def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Matched:
+    """The match of a rule of any rulebase; security rules need all fields, others may lack some."""
+    reading = operands.reading
+    get = rule.members
+    applications = get("application")
+    services = get("service")[-1:] if kind == "nat" else get("service")  # a NAT rule has one
+    source = operands.addresses(scope, get("source") or ANYTHING, flag(reading, rule, "negate-source"))
+    destination = operands.addresses(scope, get("destination") or ANYTHING, flag(reading, rule, "negate-destination"))
+    conditions: list[str] = []
+    unresolved = [*source.unresolved, *destination.unresolved]
+    ports: Services
+    if applications and applications != ANYTHING and kind != "application-override":
+        conditions.append(f"application {' '.join(applications)}")
+    if services == APPLICATION_DEFAULT:
+        defaults = operands.application_ports(scope, applications or ANYTHING)
+        ports, service_names = defaults.value, tuple[str, ...]()
+        if defaults.unresolved:
+            conditions.append("service application-default")
+    else:
+        found = operands.services(scope, services or ANYTHING)
+        ports, service_names = found.value, found.names
+        unresolved += found.unresolved
+    from_zones, to_zones = zones(rule, "from"), zones(rule, "to")
+    rule_type = rule.text("rule-type") if kind == "security" else UNIVERSAL
+    _worded(rule, conditions)
+    to_zones = _same_or_other_zone(reading, rule, from_zones, to_zones, rule_type, conditions)
+    _target(rule, conditions)
+    if kind == "security":
+        unresolved += [
+            f"{name} is missing" for name in NEEDED if rule.get(name) is None and not (name == "to" and rule_type == INTRAZONE)
+        ]
+    match = Match(
+        source.value,
+        destination.value,
+        ports,
+        from_zones,
+        to_zones,
+        conditions=tuple(conditions),
+        unresolved=tuple(dict.fromkeys(unresolved)),
+    )
+    names = (*source.names, *destination.names, *service_names, *operands.application_names(scope, applications))
+    return Matched(match, tuple(dict.fromkeys(names)))
+
+
+def zones(rule: Node, field: str) -> tuple[str, ...]:
+    """() for any; policy-based forwarding writes `from zone X` (or `from interface X`, which is a condition)."""
+    node = rule.get(field)
+    if node is None:
+        return ()
+    zone = node.get("zone")
+    values = zone.values if zone is not None else () if node.get("interface") is not None else node.values
+    return () if "any" in values else values
+
+
+def _worded(rule: Node, conditions: list[str]) -> None:
+    for name in WORDED:
+        node = rule.get(name)
+        if node is not None:
+            words = [value for value in node.values if value not in NO_WORDS]
+            if words:
+                conditions.append(f"{name} {' '.join(words)}")
+    schedule = rule.text("schedule")
+    if schedule:
+        conditions.append(f"schedule {schedule}")
+
+
+def _same_or_other_zone(
+    reading: Reading,
+    rule: Node,
+    from_zones: tuple[str, ...],
+    to_zones: tuple[str, ...],
+    rule_type: str,
+    conditions: list[str],
+) -> tuple[str, ...]:
+    """What a rule type other than universal does to the destination zones, or a condition."""
+    if rule_type in ("", UNIVERSAL):
+        return to_zones
+    if rule_type == INTRAZONE and len(from_zones) == 1:
+        return from_zones
+    if rule_type not in (INTRAZONE, INTERZONE):
+        node = rule.get("rule-type")
+        if node is not None:
+            reading.complain(node, f"rule-type {rule_type[:40]!r} is not understood")
+    if rule_type != INTERZONE or not from_zones or not to_zones or set(from_zones) & set(to_zones):
+        conditions.append(f"rule-type {rule_type}")
+    return to_zones
+
+
+def _target(rule: Node, conditions: list[str]) -> None:
+    """Panorama: only some firewalls get the rule."""
+    target = rule.get("target")
+    devices = target.members("devices") if target is not None else ()
+    if target is not None and devices:
+        conditions.append(f"target {'not ' if target.text('negate') == 'yes' else ''}{' '.join(devices)}")
+    for name in ("from", "to"):
+        interface = rule.at(name, "interface")
+        if interface is not None and interface.children:
+            conditions.append(f"{name}-interface {' '.join(interface.values)}")
+    for name in ("to-interface", "from-interface", "active-active-device-binding"):
+        value = rule.text(name)
+        if value and value not in ("any", "both"):
+            conditions.append(f"{name} {value}")

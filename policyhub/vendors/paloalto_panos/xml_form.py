@@ -1,0 +1,176 @@
+"""XML of PAN-OS as a tree: several documents in one text, parts of a configuration, broken and truncated ones.
+
+expat is driven directly: entities and document types end the reading, line numbers are those of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from policyhub.vendors.paloalto_panos.tree import DEEPEST, Node
+
+DECLARATION = re.compile(r"<\?xml[^>]{0,300}\?>")
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+ENTRY, MEMBER = "entry", "member"
+VALUE = Node("", 0)  # stands for an open member: its text becomes a value of the list above it
+
+
+class _Refused(Exception):
+    """The text has something that PAN-OS never writes."""
+
+
+@dataclass(slots=True)
+class XmlText:
+    """root: a nameless node above all documents. broken: (line, reason) where reading ended, None at the end of the text.
+
+    passed: lines of declarations and comments. version: attribute of `config`. stray: lines of text between elements, and of
+    elements nested too deep or in a member.
+    """
+
+    root: Node
+    broken: tuple[int, str] | None = None
+    passed: list[int] = field(default_factory=list)
+    stray: list[int] = field(default_factory=list)
+    version: str = ""
+
+
+def read_xml(text: str) -> XmlText:
+    """Total: whatever stands before the break is in the tree."""
+    result = XmlText(Node("", 1))
+    passed = [number for number, line in enumerate(text.split("\n"), 1) if "<?xml" in line]
+    plain = UNPRINTABLE.sub(" ", DECLARATION.sub("", text))
+    builder = _Builder(result)
+    try:
+        builder.parser.Parse(f"<text>{plain}\n</text>".encode("utf-8", "replace"), True)
+    except (_Refused, expat.ExpatError) as error:
+        line = min(builder.parser.ErrorLineNumber, text.count("\n") + 1)
+        reason = str(error) if isinstance(error, _Refused) else expat.ErrorString(error.code)
+        result.broken = (line, f"the XML breaks here: {reason}")
+        builder.close(line)
+    result.passed += passed
+    return result
+
+
+class _Builder:
+    """Keeps the open nodes. An entry has its name in an attribute, a member is its text, any other element is its tag."""
+
+    def __init__(self, result: XmlText) -> None:
+        self.result = result
+        self.stack: list[Node] = []
+        self.texts: list[str] = []
+        self.too_deep = 0
+        self.parser = parser = expat.ParserCreate("utf-8")
+        parser.ordered_attributes = True
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.finish
+        parser.CharacterDataHandler = self.texts.append
+        parser.CommentHandler = self.comment
+        parser.StartDoctypeDeclHandler = self.doctype
+
+    def doctype(self, *_: object) -> None:
+        raise _Refused("a document type never stands in a configuration")
+
+    def comment(self, text: str) -> None:
+        first = self.parser.CurrentLineNumber
+        self.result.passed.extend(range(first, first + text.count("\n") + 1))
+
+    def start(self, tag: str, attributes: list[str]) -> None:
+        stack = self.stack
+        if self.texts:
+            self.note_stray("".join(self.texts))
+            self.texts.clear()
+        if not stack:
+            stack.append(self.result.root)
+            return
+        line = self.parser.CurrentLineNumber
+        if self.too_deep or len(stack) > DEEPEST or stack[-1] is VALUE:
+            self.too_deep += 1
+            self.result.stray.append(line)
+        elif tag == MEMBER:
+            stack.append(VALUE)
+        elif tag == ENTRY and attributes:
+            stack.append(self._entry(attributes, line))
+        else:
+            if tag == "config" and attributes and not self.result.version:
+                self.result.version = _attribute(attributes, "version")
+            stack.append(self._named(tag, line))
+
+    def _entry(self, attributes: list[str], line: int) -> Node:
+        node = Node(attributes[1] if attributes[0] == "name" else _attribute(attributes, "name"), line)
+        self.stack[-1].add_twin(node)
+        return node
+
+    def _named(self, tag: str, line: int) -> Node:
+        parent = self.stack[-1]
+        known = parent.get(tag)
+        if known is None:
+            node = Node(tag, line)
+            if parent.children is None:
+                parent.children = {}
+            parent.children[tag] = node
+            return node
+        if known.own is None:
+            known.own = [known.line, known.end]
+        known.own.append(line)
+        return known
+
+    def finish(self, _: str) -> None:
+        if self.too_deep:
+            self.too_deep -= 1
+            return
+        node = self.stack.pop()
+        texts = self.texts
+        if node is VALUE:
+            self._value("".join(texts).strip())
+            texts.clear()
+            return
+        line = self.parser.CurrentLineNumber
+        text = "".join(texts) if texts else ""
+        texts.clear()
+        if text.isspace():
+            text = ""
+        if node.own is None:
+            node.end = line
+        else:
+            node.open_again(node.own[-1], line)
+            node.own.append(line)
+        if text and not node.children:
+            node.children = {text.strip(): node.line}
+        elif text:
+            self.note_stray(text)
+
+    def _value(self, text: str) -> None:
+        parent = self.stack[-1]
+        line = self.parser.CurrentLineNumber
+        if parent.children is None:
+            parent.children = {text: line}
+        else:
+            parent.children.setdefault(text, line)
+
+    def note_stray(self, text: str) -> None:
+        """Text that ends where the parser stands. Around the documents it is judged line by line elsewhere."""
+        if text.isspace() or len(self.stack) < 2:
+            return
+        last = self.parser.CurrentLineNumber
+        parts = text.split("\n")
+        self.result.stray.extend(last - len(parts) + at for at, part in enumerate(parts, 1) if part.strip())
+
+    def close(self, line: int) -> None:
+        """After a break: what is open ends here."""
+        for node in self.stack[1:]:
+            if node is VALUE:
+                continue
+            if node.own is None:
+                node.end = max(node.end, line)
+            else:
+                node.open_again(node.own[-1], line)
+                node.own.append(line)
+
+
+def _attribute(attributes: list[str], name: str) -> str:
+    """From the flat list of names and values; "" when it is missing."""
+    pairs = zip(attributes[::2], attributes[1::2], strict=True)
+    return next((value for key, value in pairs if key == name), "")
