@@ -10,7 +10,6 @@ import sys
 import threading
 import uuid
 from pathlib import Path
-from types import FrameType
 
 import native_capture
 from flowguard.sensor.config import read_config
@@ -32,22 +31,28 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    stop = threading.Event()
-
-    def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, ask_to_stop)
     try:
         run_sensor(
             read_config(args.config), open_engine=open_engine, check_bundle=native_capture.audit_bundle, stream=uuid.uuid4(),
-            stop=stop, chance=random.Random(),  # noqa: S311
+            stop=_set_by_signals(signal.SIGTERM, signal.SIGINT), chance=random.Random(),  # noqa: S311
         )  # fmt: skip
     except native_capture.CaptureError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     return 0
+
+
+def _set_by_signals(*numbers: signal.Signals) -> threading.Event:
+    """A thread waits for them: a handler can interrupt the main thread where it holds the event's lock, and hang there."""
+    stop = threading.Event()
+    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+
+    def wait() -> None:
+        signal.sigwait(numbers)
+        stop.set()
+
+    threading.Thread(target=wait, name="signals", daemon=True).start()
+    return stop
 
 
 def _doctor(args: argparse.Namespace) -> int:

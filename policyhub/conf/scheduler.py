@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -129,12 +128,12 @@ def main() -> int:
     from policyhub.actions import schedules
     from policyhub.conf.schedules import DEFAULTS
 
-    stop = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
+    # Waited for, not handled: a handler that sets an event can interrupt this thread where it holds the event's lock, for ever.
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     schedules.ensure(DEFAULTS, now=datetime.now(UTC))
     scheduler = Scheduler()
-    while not stop.wait(TICK_S):
+    while signal.sigtimedwait(ends, TICK_S) is None:
         scheduler.turn(datetime.now(UTC))
     return 0
 
