@@ -51,7 +51,7 @@ class Running:
     """`with Running(folder) as hub:`; started and ready inside the block, gone after it."""
 
     def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
-        self.data, self._arguments, self._environment = data, arguments, environment
+        self.data, self.arguments, self._environment = data, arguments, environment
         self.said = data.parent / f"{data.name}.said"
         self.url = ""
 
@@ -59,7 +59,7 @@ class Running:
         with self.said.open("ab") as said:
             seen = self.said.stat().st_size
             self.process = subprocess.Popen(
-                [*UP, "--data", str(self.data), "--port", "0", *self._arguments],
+                [*UP, "--data", str(self.data), "--port", "0", *self.arguments],
                 stdout=said, stderr=said, env=clean_environment(**self._environment), cwd="/", start_new_session=True,
             )  # fmt: skip
         try:

@@ -1,4 +1,4 @@
-"""`policyhub up`: one service per folder, refusals in one line, restarts, a clean end."""
+"""`policyhub up`: one service per folder, refusals in one line, restarts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from policyhub.conf import embedded_redis
 from tests.platform.running import PROGRAMS, Running, refused
 from tests.support.services import free_port, wait_until
 
@@ -25,8 +24,12 @@ ONE_LINE = re.compile(r"\A[^\n]+\n\Z")
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with Running(tmp_path_factory.mktemp("up") / "data") as running:
+    with Running(tmp_path_factory.mktemp("up") / "data", "--port", str(free_port())) as running:
         yield running
+
+
+def test_it_takes_the_port_it_is_given(hub: Running) -> None:
+    assert hub.url == f"http://127.0.0.1:{hub.arguments[-1]}"
 
 
 def test_everything_runs_and_is_ready_when_the_url_is_printed(hub: Running) -> None:
@@ -137,62 +140,3 @@ def _patient(hub: Running) -> bool:
     with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
         return b" 200 " in connection.recv(64)
-
-
-@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_ends_every_process_and_says_so(tmp_path: Path, sign: signal.Signals) -> None:
-    with Running(tmp_path / "data") as hub:
-        assert len(hub.family()) >= len(PROGRAMS)
-        assert hub.stop(sign) == 0
-        assert hub.gone() == []
-        assert hub.text().endswith("stopped\n")
-    assert not list((tmp_path / "data" / "run").iterdir())
-
-
-def test_a_killed_supervisor_takes_its_children_along_and_the_next_up_starts(tmp_path: Path) -> None:
-    with Running(tmp_path / "data") as hub:
-        hub.process.kill()
-        hub.process.wait()
-        with Running(tmp_path / "data") as again:
-            assert again.is_ready()
-            assert again.text().count("login  admin / ") == 1, "the password is shown once"
-        assert hub.gone() == []
-
-
-def test_without_a_redis_on_path_the_bundled_server_serves(tmp_path: Path) -> None:
-    bundled = embedded_redis.bundled_server()
-    assert bundled is not None
-    with Running(tmp_path / "data", PATH="/nowhere") as hub:
-        assert hub.is_ready()
-        assert os.readlink(f"/proc/{hub.pid('redis')}/exe") == str(bundled.resolve())
-
-
-def test_a_redis_file_that_cannot_be_loaded_is_set_aside(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with Running(data) as hub:
-        hub.stop()
-    manifest = next((data / "redis").rglob("*.manifest"))
-    manifest.write_text("this is no manifest\n")
-    with Running(data) as hub:
-        assert hub.is_ready()
-        assert "set aside" in hub.text() or "moved to" in hub.text()
-    assert (data / "redis.unreadable").is_dir()
-
-
-def test_a_folder_with_a_long_name_gets_a_short_private_socket(tmp_path: Path) -> None:
-    data = tmp_path / ("long" * 25) / "data"
-    data.parent.mkdir()
-    with Running(data) as hub:
-        assert hub.is_ready()
-        assert not list((data / "run").iterdir())
-        line = Path(f"/proc/{hub.pid('redis')}/cmdline").read_bytes().decode()
-        folder = Path(re.search(r"unixsocket:(\S+?)/redis\.sock", line)[1])  # type: ignore[index]
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        hub.stop()
-    assert not folder.exists()
-
-
-def test_up_takes_the_port_it_is_given(tmp_path: Path) -> None:
-    port = free_port()
-    with Running(tmp_path / "data", "--port", str(port)) as hub:
-        assert hub.url == f"http://127.0.0.1:{port}"

@@ -228,6 +228,8 @@ class Processes:
 
     def stop(self) -> None:
         for process in self.running.values():
+            process.terminate()
+        for process in self.running.values():
             stop(process)
         self.running.clear()
 
