@@ -20,6 +20,7 @@ from policyhub.vendors.fortinet_fortios.tree import Node
 TABLES: dict[str, dict[str, str | int | None]] = SETTINGS["tables"]
 CONDITIONS = frozenset(SETTINGS["conditions"])
 INTERNET: dict[str, list[str]] = SETTINGS["internet_services"]
+RARE = frozenset(f"{side}addr{kind}" for side in ("src", "dst") for kind in ("6", "-negate", "6-negate")) | frozenset(INTERNET)
 READ_OVER = frozenset(SETTINGS["read_over"]) | {name for names in INTERNET.values() for name in names}
 NEVER_DECIDE = ("dos", "inspection", "qos")
 ACTIONS = {"accept": Action.PERMIT, "permit": Action.PERMIT, "deny": Action.DENY, "": Action.DENY}
@@ -109,12 +110,11 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
     conditions += [*source.conditions, *destination.conditions, *_anomalies(reading, node)]
     dscp, odd = _dscp(node)
     conditions += odd
-    schedule = _schedule(reading, scope, node)
-    if node.value("schedule") not in ("", "always"):
-        conditions.append(f"schedule {node.value('schedule')}")
     references = (*source.names, *destination.names, *service_names)
-    if node.value("schedule") not in ("", "always"):
-        references = (*references, node.value("schedule"))
+    named, schedule = node.value("schedule"), _schedule(reading, scope, node)
+    if named not in ("", "always"):
+        conditions.append(f"schedule {named}")
+        references = (*references, named)
     unresolved = (*source.unresolved, *destination.unresolved, *services_unresolved(scope, table, node, destination))
     match = Match(
         source.value,
@@ -132,7 +132,7 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
         action=_action(table, node),
         match=match,
         lines=node.all_numbers(),
-        text="; ".join(setting.text for setting in node.settings.values() if setting.name != "uuid"),
+        text="; ".join([setting.text for setting in node.settings.values() if setting.name != "uuid"]),
         enabled=node.value("status") != "disable",
         logged=_logged(table, node),
         comment=f"{name}: {comment}" if name and comment else name or comment,
@@ -159,6 +159,11 @@ def _conditions(reading: Reading, table: Table, node: Node) -> Iterator[str]:
 
 
 def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
+    if table.path == "firewall policy" and node.settings.keys().isdisjoint(RARE):  # nearly all rules: this is only for speed
+        setting = node.settings.get(f"{side}addr")
+        if setting is not None:
+            plain = scope.find_addresses("4", setting.raw)
+            return Side(plain.value, plain.unresolved, plain.names)
     found: list[AddressSet] = []
     unresolved: list[str] = []
     names: list[str] = []

@@ -79,7 +79,12 @@ class Setting:
 
     name: str
     raw: str
-    lines: list[Line]
+    line: Line
+    others: tuple[Line, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        return (self.line, *self.others)
 
     @property
     def values(self) -> list[str]:
@@ -92,7 +97,7 @@ class Setting:
 
     @property
     def text(self) -> str:
-        return f"{self.name} {self.raw}".rstrip()
+        return f"{self.name} {self.raw}" if self.raw else self.name
 
 
 @dataclass(slots=True)
@@ -231,11 +236,10 @@ class _Builder:
             self.stack.pop()
             top = self.stack[-1]
         name = " ".join(split(rest))
-        node = top.entries.get(name)
-        if node is None or name == "0":
-            while name in top.entries:  # `edit 0` is a new entry each time
-                name += " "
-            node = top.entries[name] = Node(name.rstrip(), True, line)
+        key = f"0 {line.number}" if name == "0" else name  # `edit 0` is a new entry each time
+        node = top.entries.get(key)
+        if node is None:
+            node = top.entries[key] = Node(name, True, line)
         node.numbers.append(line.number)
         self.stack.append(node)
 
@@ -268,16 +272,16 @@ class _Builder:
         known = top.settings.get(name)
         if word in ("set", "select"):
             if known is None:
-                top.settings[name] = Setting(name, raw, [line])
+                top.settings[name] = Setting(name, raw, line)
             else:
                 known.raw = raw
-                known.lines.append(line)
+                known.others = (*known.others, line)
         elif word == "append":
             if known is None:
-                top.settings[name] = Setting(name, raw, [line])
+                top.settings[name] = Setting(name, raw, line)
             else:
                 known.raw = f"{known.raw} {raw}"
-                known.lines.append(line)
+                known.others = (*known.others, line)
         else:
             self._take_away(word, name, raw, line)
 
@@ -329,7 +333,7 @@ class _Builder:
             table.entries = {values[2] if name == values[0] else name: node for name, node in entries.items()}
         elif word == "clone" and len(values) == 3 and values[0] in entries and values[2] not in entries:
             of = entries[values[0]]
-            settings = {name: Setting(name, one.raw, [*one.lines]) for name, one in of.settings.items()}
+            settings = {name: Setting(name, one.raw, one.line, one.others) for name, one in of.settings.items()}
             entries[values[2]] = Node(values[2], True, of.line, [*of.numbers], [], settings, {}, dict(of.tables))
         elif word == "move" and len(values) == 3 and values[0] in entries and values[2] in entries and values[0] != values[2]:
             names = [name for name in entries if name != values[0]]

@@ -1,0 +1,86 @@
+"""`make bench`: processor time of a parser for ten thousand rules, and that it grows with the text."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from policyhub.vendorkit.registry import REGISTRY
+from tests.benchmarks.measuring import RUNS, report
+
+pytestmark = pytest.mark.bench
+
+RULES = 10_000
+LIMIT_S = 1.5
+GROWTH = 10
+MOST_GROWTH = 15.0  # ten times the rules; caches and the collector cost something
+
+
+def fortios(rules: int, seed: int = 7) -> str:
+    """Objects, groups of two to twenty, a tenth of them nested, and policies that use them."""
+    rng = random.Random(seed)
+    lines = ["#config-version=FGT60F-7.2.5-FW-build1517-230606:opmode=0:vdom=0:user=admin", "config firewall address"]
+    hosts = [f"H_{n}" for n in range(max(50, rules // 2))]
+    for n, name in enumerate(hosts):
+        address = f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255} 255.255.255.255"
+        lines += [f'    edit "{name}"', f"        set subnet {address}", "    next"]
+    lines += ["end", "config firewall addrgrp"]
+    groups: list[str] = []
+    for n in range(rules // 12):
+        members = rng.sample(hosts, rng.randrange(2, 20))
+        if groups and rng.random() < 0.1:
+            members.append(rng.choice(groups))
+        groups.append(f"G_{n}")
+        lines += [f'    edit "G_{n}"', "        set member " + " ".join(f'"{m}"' for m in members), "    next"]
+    lines += ["end", "config firewall policy"]
+    names = [*hosts, *groups, "all"]
+    services = ["HTTP", "HTTPS", "DNS", "SSH", "RDP", "ALL"]
+    for n in range(1, rules + 1):
+        source, target = rng.choice(names), rng.choice(names)
+        lines += [
+            f"    edit {n}",
+            f'        set name "rule {n}"',
+            '        set srcintf "wan1"',
+            '        set dstintf "internal"',
+            f"        set action {rng.choice(['accept', 'accept', 'deny'])}",
+            f'        set srcaddr "{source}"',
+            f'        set dstaddr "{target}"',
+            '        set schedule "always"',
+            f'        set service "{rng.choice(services)}"',
+            "    next",
+        ]
+    return "\n".join([*lines, "end", ""])
+
+
+WRITERS: dict[str, Callable[[int], str]] = {"fortinet_fortios": fortios}
+
+
+def parse_seconds(platform: str, text: str, rules: int, runs: int = RUNS) -> float:
+    """Median over runs behind one that warms up."""
+    spent = []
+    for _ in range(runs + 1):
+        began = time.process_time()
+        config = REGISTRY.get(platform).parse(text)
+        spent.append(time.process_time() - began)
+        assert config.rule_count == rules
+        assert not config.unparsed
+    return statistics.median(spent[1:])
+
+
+@pytest.mark.parametrize("platform", WRITERS)
+def test_ten_thousand_rules_are_parsed_in_time(platform: str) -> None:
+    spent = parse_seconds(platform, WRITERS[platform](RULES), RULES)
+    report(f"parse {platform}", rules=RULES, policyhub_s=spent)
+    assert spent <= LIMIT_S
+
+
+@pytest.mark.parametrize("platform", WRITERS)
+def test_time_grows_with_the_rules(platform: str) -> None:
+    few = parse_seconds(platform, WRITERS[platform](RULES // GROWTH), RULES // GROWTH)
+    many = parse_seconds(platform, WRITERS[platform](RULES), RULES)
+    report(f"growth {platform}", few_s=few, many_s=many, ratio=many / few)
+    assert many / few <= MOST_GROWTH
