@@ -36,12 +36,12 @@ def read_forwarding_classes(reading: Reading, context: Context) -> None:
         queue = kid.value("queue-num")
         if is_decimal(queue) and len(queue) < 4:
             context.queues[kid.word] = int(queue)
-            priority = kid.value("pfc-priority")
+            priority = next((below.value("pfc-priority") for below in kid.walk() if below.has("pfc-priority")), "")
             if is_decimal(priority) and len(priority) == 1:
                 pauses.append((int(priority), int(queue)))
         elif queue:
             reading.leave(kid, "not a queue number")
-        if kid.has("no-loss"):
+        if any(below.word == "no-loss" for below in kid.walk()):
             context.lossless.add(kid.word)
     for kid in node.kids("queue"):
         for name in kid.values():
@@ -135,9 +135,7 @@ def _read_classifier(
             points = _points(reading, context, kind, loss)
             entries.update(dict.fromkeys(points, group.word))
             marker = Marker(queue=context.queues[group.word]) if group.word in context.queues else None
-            classes.append(
-                QosClass(f"{group.word} {loss.word}", _taken(kind, points), marker, lines=(*group.lines, *loss.all_lines()))
-            )
+            classes.append(QosClass(f"{group.word} {loss.word}", _taken(kind, points), marker, lines=_lines(group, loss)))
     ports = tuple(name for name, _ in used)
     attachments = tuple(QosAttachment(name, "in", lines) for name, lines in used)
     lines = node.all_lines()
@@ -152,6 +150,10 @@ def _read_classifier(
         pairs = tuple(sorted((point, context.queues[name]) for point, name in entries.items() if name in context.queues))
         if pairs:
             reading.qos_maps.append(QosMap(context.named(node.word), "pcp-to-class", pairs, ports, lines))
+
+
+def _lines(group: Node, loss: Node) -> tuple[int, ...]:
+    return tuple(sorted({*group.lines, *loss.all_lines()}))
 
 
 def _code_points(reading: Reading, context: Context, kind: str, node: Node) -> dict[int, str]:
@@ -198,7 +200,7 @@ def _read_rewrite(reading: Reading, context: Context, kind: str, node: Node, use
                 first.setdefault(context.queues[group.word], points[-1])
             marker = Marker(dscp=points[-1]) if kind.startswith("dscp") else Marker(pcp=points[-1]) if kind in TRUSTS else None
             match = ClassMatch(other=(f"forwarding-class {group.word}", f"loss-priority {loss.word}"))
-            classes.append(QosClass(f"{group.word} {loss.word}", match, marker, lines=(*group.lines, *loss.all_lines())))
+            classes.append(QosClass(f"{group.word} {loss.word}", match, marker, lines=_lines(group, loss)))
     attachments = tuple(QosAttachment(name, "out", lines) for name, lines in used)
     lines = node.all_lines()
     reading.qos_policies.append(QosPolicy(context.named(f"rewrite {kind} {node.word}"), tuple(classes), attachments, lines))

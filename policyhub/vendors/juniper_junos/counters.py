@@ -59,12 +59,14 @@ class _Rows:
 def _read(lines: Iterable[Line]) -> _Rows:
     rows = _Rows()
     table = filter_name = section = ""
+    member = 0  # line of the member that the next table belongs to
     for line in lines:
         text = line.text
         if not text or len(text) > MAX_LINE:
             continue
         if HEADER.match(text):
             table = "policies"
+            rows.lines.update({member} - {0})
         elif FILTER.match(text) is not None:
             table, filter_name, section = "filter", text[8:], ""
         elif table == "filter" and SECTIONS.match(text):
@@ -76,6 +78,7 @@ def _read(lines: Iterable[Line]) -> _Rows:
             or (table == "filter" and section and _filter_row(rows, filter_name, section, line))
         ):
             table = ""
+            member = line.number if MEMBER.match(text) else 0
             continue
         rows.lines.add(line.number)
     return rows

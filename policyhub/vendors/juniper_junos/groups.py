@@ -20,10 +20,10 @@ class Inheritance:
 
     groups: dict[str, Node]
     left: int = MOST
-    open: list[tuple[list[int], str]] = field(default_factory=list)
+    open: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
 
-def expand(root: Node, applies: bool) -> list[tuple[list[int], str]]:
+def expand(root: Node, applies: bool) -> list[tuple[tuple[int, ...], str]]:
     """Puts every inherited statement where it applies; returns lines that cannot be followed, with the reason."""
     node = root.at("groups")
     work = Inheritance({} if node is None else {group.word: group for group in node.active()})
@@ -36,28 +36,22 @@ def expand(root: Node, applies: bool) -> list[tuple[list[int], str]]:
 
 def _inherit(work: Inheritance, root: Node) -> None:
     """From the top down: each node takes what the groups of its ancestors, then its own, hold for it."""
-    stack: list[tuple[Node, tuple[Source, ...]]] = [(root, ())]
+    stack: list[tuple[Node, tuple[str, ...], tuple[Source, ...]]] = [(root, (), ())]
     while stack:
-        node, sources = stack.pop()
-        sources = _own_groups(work, node, sources)
-        if not sources:
-            stack.extend((child, ()) for child in node.children.values() if child.children and not _is_groups(root, node, child))
-            continue
-        below = _merge(work, node, sources)
+        node, path, sources = stack.pop()
+        sources = _own_groups(work, node, path, sources)
+        below = _merge(work, node, sources) if sources else {}
         for child in node.children.values():
-            if not _is_groups(root, node, child) and (child.children or below.get(child.word)):
-                stack.append((child, tuple(below.get(child.word, ()))))
+            if (node is not root or child.word != "groups") and (child.children or below.get(child.word)):
+                stack.append((child, (*path, child.word), tuple(below.get(child.word, ()))))
 
 
-def _is_groups(root: Node, node: Node, child: Node) -> bool:
-    return node is root and child.word == "groups"
-
-
-def _own_groups(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+def _own_groups(work: Inheritance, node: Node, path: tuple[str, ...], sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    """The sources of the ancestors without those excepted here, and what the groups applied here hold for this path."""
     refused = set(node.values("apply-groups-except"))
     found = [source for source in sources if source[0] not in refused] if refused else list(sources)
-    seen = {name for name, _ in found}
     waiting = [*node.kids("apply-groups"), *(kid for _, tree in found for kid in tree.kids("apply-groups"))]
+    seen = {name for name, _ in found} if waiting else set()
     while waiting:
         kid = waiting.pop(0)
         name = kid.word
@@ -66,12 +60,31 @@ def _own_groups(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> t
         seen.add(name)
         group = work.groups.get(name)
         if group is None or group.has("when"):
-            reason = "the text does not say which node this is" if "$" in name else "the group has a condition"
-            work.open.append((kid.lines, reason if "$" in name or group is not None else "there is no such group"))
+            work.open.append((kid.lines, _reason(name, group)))
             continue
-        found.append((name, group))
-        waiting.extend(group.kids("apply-groups"))
+        for tree in _descend(group, path):
+            found.append((name, tree))
+            waiting.extend(tree.kids("apply-groups"))
     return tuple(found)
+
+
+def _reason(name: str, group: Node | None) -> str:
+    if "$" in name:
+        return "the text does not say which node this is"
+    return "there is no such group" if group is None else "the group has a condition"
+
+
+def _descend(group: Node, path: tuple[str, ...]) -> list[Node]:
+    """What a group holds for a place: every branch whose words and patterns match the path."""
+    here = [group]
+    for word in path:
+        here = [
+            kid
+            for node in here
+            for kid in node.active()
+            if kid.word == word or (kid.word.startswith("<") and kid.word.endswith(">") and pattern(kid.word).fullmatch(word))
+        ]
+    return here
 
 
 def _merge(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> dict[str, list[Source]]:
@@ -92,7 +105,7 @@ def _merge(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> dict[s
                 work.left -= 1
                 below.setdefault(child.word, []).append((name, part))
                 if not part.children:
-                    child.lines.extend(part.lines)
+                    child.lines += part.lines
     return below
 
 
@@ -105,7 +118,7 @@ def _take(work: Inheritance, node: Node, name: str, part: Node) -> None:
             return
         child = node.children[part.word] = Node(part.word, name)
         child.inactive = part.inactive
-        child.lines = list(part.lines)
+        child.lines = part.lines
 
 
 @cache

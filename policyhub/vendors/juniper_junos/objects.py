@@ -197,6 +197,9 @@ def _application_term(term: Node) -> Service | None:
 
 
 def _icmp(kind: str, code: str, protocol: int) -> Service:
+    if not kind:
+        number = icmp_code(code, protocol)
+        return Service.of(protocol, tuple((n * 256 + (number or 0),) * 2 for n in range(256)))
     found = NAMES.icmp_type(kind, protocol)
     if found is None:
         raise NotUnderstood(f"{kind[:40]!r} is not an ICMP type")

@@ -73,13 +73,21 @@ def parse(text: str) -> DeviceConfig:
     open_groups = groups.expand(source.root, source.applies)
     for numbers, reason in open_groups:
         reading.leave_lines(numbers, reason)
+    if source.applies:
+        _take_applied(reading, source.root)
     for context in _contexts(source.root):
         _read_context(reading, context)
     version = source.root.value("version")
-    reading.take(source.root.at("version"), source.root.at("system", "host-name"), source.root.at("apply-groups"))
+    reading.take(source.root.at("version"), source.root.at("system", "host-name"))
     hostname = source.root.value("system", "host-name") or source.hostname
     _settle(reading, source)
     return _config(reading, lines, hostname, version)
+
+
+def _take_applied(reading: Reading, root: Node) -> None:
+    for node in root.walk():
+        if node.word in ("apply-groups", "apply-groups-except"):
+            reading.take(node)
 
 
 def _contexts(root: Node) -> list[Context]:
@@ -143,7 +151,10 @@ def _settle(reading: Reading, source: Text) -> None:
         if not top.done:
             top.done = True
             stack.append(top)
-            stack.extend(_below(source.root, top))
+            if top.node.taken:
+                top.has_understood = True
+            else:
+                stack.extend(_below(source.root, top))
             continue
         _settle_node(reading, top, later)
     reading.ledger.understood(*(number for number in later if not reading.ledger.is_booked(number)))

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendors.juniper_junos.chains import chained
 from policyhub.vendors.juniper_junos.tree import Node
 
 TOKEN = re.compile(
     r'"((?:[^"\\]|\\.)*)"?|(##? .*|##?$|#\S.*)|(/\*)|([{};])|(\[)(?=[\s"<\w])|(\])'
-    r'|((?:<[^>\s]*>|\\.|[^\s{};"\[\]]|\[[^\s\]]*\](?=\S))+)'
+    r'|((?:<[^>\s]*>|\\.|[^\s{};"\[\]])(?:<[^>\s]*>|\\.|[^\s{};"\[\]]|\[[^\s\]]*\])*)'
 )
 MARKS = re.compile(r'[{};"\[#*\\]')  # a line with one of them, but for its end, is read word by word
 COMMANDS = frozenset(
@@ -218,7 +219,7 @@ def _grow(text: Text, here: Node, words: list[str], number: int) -> list[Node]:
         node = found
     ends = [node.child(word) for word in words[at + 1 :] if word not in "[]"] or [node]
     for end in ends:
-        end.lines.append(number)
+        end.lines += (number,)
     return ends
 
 
@@ -233,7 +234,9 @@ def _command(text: Text, line: Line, words: list[str]) -> None:
 def _set(text: Text, line: Line, words: list[str]) -> str:
     if not words:
         return "the line ends where a statement is expected"
-    _grow(text, _base(text, words[0]), words, line.number)
+    here = _base(text, words[0])
+    for statement in chained(words):
+        _grow(text, here, statement, line.number)
     return ""
 
 
@@ -269,7 +272,7 @@ def _switch(inactive: bool) -> Callable[[Text, Line, list[str]], str]:
         if node is None:
             return "there is no such statement above"
         node.inactive = inactive
-        node.lines.append(line.number)
+        node.lines += (line.number,)
         return ""
 
     return switch

@@ -95,6 +95,7 @@ class Reading:
         """These and everything below them is understood."""
         for node in nodes:
             if node is not None:
+                node.taken = True
                 self.ledger.understood(*(number for below in node.walk() for number in below.lines))
 
     def take_headers(self, *nodes: Node | None) -> None:

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 
 class Node:
-    """One word. `lines`: of the statements and headers that end here; `group`: the group it is inherited from, "" for its own."""
+    """One word. `lines`: of the statements and headers that end here; `group`: the group it is inherited from, "" for its own.
 
-    __slots__ = ("children", "group", "inactive", "lines", "word")
+    taken: its lines and all below are booked.
+    """
+
+    __slots__ = ("children", "group", "inactive", "lines", "taken", "word")
 
     def __init__(self, word: str, group: str = "") -> None:
         self.word = word
         self.children: dict[str, Node] = {}
-        self.lines: list[int] = []
+        self.lines: tuple[int, ...] = ()
         self.inactive = False
+        self.taken = False
         self.group = group
 
     def child(self, word: str) -> Node:
