@@ -5,8 +5,8 @@ from __future__ import annotations
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.vendors.paloalto_panos.fields import flag, read_match
 from policyhub.vendors.paloalto_panos.operands import Operands
-from policyhub.vendors.paloalto_panos.reading import LOCAL, POST, PRE, Rulebase, Scope
-from policyhub.vendors.paloalto_panos.rules import OTHER_FIELDS, policy_name
+from policyhub.vendors.paloalto_panos.reading import LOCAL, Rulebase, Scope
+from policyhub.vendors.paloalto_panos.rules import ORDER, OTHER_FIELDS, on_panorama, place, policy_name
 from policyhub.vendors.paloalto_panos.tree import Node, unknown
 
 NAT = "nat"
@@ -18,19 +18,15 @@ DESTINATIONS = ("destination-translation", "dynamic-destination-translation")
 
 def read_nat(operands: Operands) -> list[NatRule]:
     """In order of evaluation: pushed before local, pre before post."""
-    found: list[NatRule] = []
-    order = (PRE, LOCAL, POST)
-    for scope in operands.reading.scopes():
-        bases = sorted((base for base in scope.rulebases if base.kind == NAT), key=lambda base: order.index(base.position))
-        for base in bases:
-            found.extend(_rule(operands, scope, base, node) for node in base.node)
-    return found
+    reading = operands.reading
+    bases = [(scope, base) for scope in reading.scopes() for base in scope.rulebases if base.kind == NAT]
+    bases.sort(key=lambda pair: (place(reading, pair[0], pair[1].position), pair[0].prefix, ORDER.index(pair[1].position)))
+    return [_rule(operands, scope, base, node) for scope, base in bases for node in base.node]
 
 
 def rule_set(operands: Operands, scope: Scope, base: Rulebase) -> str:
     """Panorama has one list for each position; on a firewall they are one."""
-    on_panorama = scope.is_group or scope is operands.reading.shared
-    return policy_name(scope, base.position if on_panorama else LOCAL, NAT)
+    return policy_name(scope, base.position if on_panorama(operands.reading, scope) else LOCAL, NAT)
 
 
 def _rule(operands: Operands, scope: Scope, base: Rulebase, node: Node) -> NatRule:

@@ -318,7 +318,7 @@ def _schedule(reading: Reading, scope: Scope, name: str, node: Node, found: Obje
                 texts.append(f"{period.name} {' '.join(period.values)}")
     once = kinds.get("non-recurring")
     if once is not None:
-        texts.append(f"non-recurring {' '.join(once.values)}")
+        texts.append(f"non-recurring {'; '.join(once.values)}")
         expires = _end(once.values)
     if not texts:
         reading.complain(node, "the schedule has no times")

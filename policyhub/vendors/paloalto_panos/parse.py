@@ -34,6 +34,8 @@ SIGNS = (
     (r"^set (shared |vsys \S+ |device-group \S+ |policy panorama )?(pre-|post-)?rulebase \S+ rules ", 0.8),
     (r"^set (shared |vsys \S+ |device-group \S+ )?(address|address-group|service|service-group|zone|schedule) ", 0.2),
     (r"^set (shared |vsys \S+ |device-group \S+ )?address \S+ (ip-netmask|ip-range|ip-wildcard|fqdn) ", 0.4),
+    (r"^set (shared |vsys \S+ |device-group \S+ )?(schedule \S+ schedule-type|service \S+ protocol|zone \S+ network) ", 0.6),
+    (r"^set (shared |vsys \S+ |device-group \S+ )?address-group \S+ (static|dynamic filter) ", 0.6),
     (r"^set network (interface|virtual-router|qos|profiles|logical-router) ", 0.6),
     (r"^\s*(deviceconfig|mgt-config|localhost\.localdomain|ip-netmask [\d.]+.*;|(pre-|post-)?rulebase) ?\{?", 0.3),
     (r"^config \{\s*$", 0.3),

@@ -94,7 +94,9 @@ def _interface(reading: Reading, entry: Node) -> QosPolicy:
     classes: list[QosClass] = []
     top = _rate(reading, entry.at("interface-bandwidth", "egress-max"))
     if top is not None:
-        classes.append(QosClass("all", ClassMatch(any=True), shaper=Shaper(_bps(top)), lines=entry.lines))
+        bandwidth = entry.get("interface-bandwidth")
+        lines = bandwidth.lines if bandwidth is not None else ()
+        classes.append(QosClass("all", ClassMatch(any=True), shaper=Shaper(_bps(top)), lines=lines))
     for traffic, name, key in (
         ("regular-traffic", "clear-text", "qos-profile"),
         ("tunnel-traffic", "tunnel", "per-tunnel-qos-profile"),

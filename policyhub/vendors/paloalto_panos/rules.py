@@ -26,6 +26,7 @@ ACTIONS = {
     "reset-both": Action.DENY,
 }
 DENYING = {("pbf", "discard"), ("dos", "deny")}
+ORDER = (PRE, LOCAL, POST)
 IMPLIED = {
     "intrazone-default": ("rule-type intrazone", "intrazone-default: traffic inside a zone is allowed"),
     "interzone-default": ("rule-type interzone", "interzone-default: other traffic is denied"),
@@ -34,24 +35,38 @@ RULE_FIELDS = words("security-rule")
 OTHER_FIELDS = RULE_FIELDS | words("other-rule")
 
 
+def place(reading: Reading, scope: Scope, position: str) -> tuple[int, int]:
+    """Sorts what Panorama holds as firewalls ask it: pre from `shared` down, post upwards; within a firewall nothing moves."""
+    if not on_panorama(reading, scope):
+        return 1, 0
+    depth = len(scope.chain())
+    return (0, depth) if position == PRE else (2, -depth) if position == POST else (3, -depth)
+
+
 def read_policies(operands: Operands) -> list[Policy]:
     """One policy per rulebase: on a firewall pushed and local rules together, on Panorama one for each position."""
-    found: list[Policy] = []
+    placed: list[tuple[tuple[int, int], Policy]] = []
     for scope in operands.reading.scopes():
-        kinds = dict.fromkeys(base.kind for base in scope.rulebases if base.kind not in (DEFAULTS, "nat"))
-        for kind in kinds:
-            bases = [base for base in scope.rulebases if base.kind == kind]
-            if _is_panorama(operands.reading, scope):
-                for position in dict.fromkeys(base.position for base in bases):
-                    found.append(_policy(operands, scope, kind, [base for base in bases if base.position == position], position))
-            else:
-                order = (PRE, LOCAL, POST)
-                found.append(_policy(operands, scope, kind, sorted(bases, key=lambda base: order.index(base.position)), LOCAL))
-        found.extend(_defaults(operands, scope))
-    return found
+        placed += _of_scope(operands, scope)
+    return [policy for _, policy in sorted(placed, key=lambda pair: pair[0])]
 
 
-def _is_panorama(reading: Reading, scope: Scope) -> bool:
+def _of_scope(operands: Operands, scope: Scope) -> Iterable[tuple[tuple[int, int], Policy]]:
+    reading = operands.reading
+    for kind in dict.fromkeys(base.kind for base in scope.rulebases if base.kind not in (DEFAULTS, "nat")):
+        bases = [base for base in scope.rulebases if base.kind == kind]
+        if on_panorama(reading, scope):
+            for position in dict.fromkeys(base.position for base in bases):
+                here = [base for base in bases if base.position == position]
+                yield place(reading, scope, position), _policy(operands, scope, kind, here, position)
+        else:
+            bases.sort(key=lambda base: ORDER.index(base.position))
+            yield place(reading, scope, LOCAL), _policy(operands, scope, kind, bases, LOCAL)
+    for policy in _defaults(operands, scope):
+        yield place(reading, scope, LOCAL), policy
+
+
+def on_panorama(reading: Reading, scope: Scope) -> bool:
     return scope.is_group or scope is reading.shared
 
 
