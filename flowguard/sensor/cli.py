@@ -34,7 +34,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         run_sensor(
             read_config(args.config), open_engine=open_engine, check_bundle=native_capture.audit_bundle, stream=uuid.uuid4(),
-            stop=_set_by_signals(signal.SIGTERM, signal.SIGINT), chance=random.Random(),  # noqa: S311
+            stop=set_by_signals(signal.SIGTERM, signal.SIGINT), chance=random.Random(),  # noqa: S311
         )  # fmt: skip
     except native_capture.CaptureError as error:
         sys.stderr.write(f"{error}\n")
@@ -42,7 +42,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _set_by_signals(*numbers: signal.Signals) -> threading.Event:
+def set_by_signals(*numbers: signal.Signals) -> threading.Event:
     """A thread waits for them: a handler can interrupt the main thread where it holds the event's lock, and hang there."""
     stop = threading.Event()
     signal.pthread_sigmask(signal.SIG_BLOCK, numbers)

@@ -12,7 +12,7 @@ from policyhub.actions import tokens
 from tests.support.chaos import Outcome, Plan, run
 from tests.support.services import RedisServer, processes
 
-SAMPLE = Plan(seed=20261130, verdicts=1000, kills=10)
+SAMPLE = Plan(seed=20261130, verdicts=400, kills=10, batch_ms=200)  # told as long as it is killed
 BROKEN = Plan(seed=5, verdicts=40, kills=1, pause_s=(0.5, 1.0))
 FULL = Plan(seed=77, verdicts=20_000, kills=200, pause_s=(1.0, 4.0), batch_ms=100, settle_s=2400.0)
 

@@ -13,12 +13,12 @@ import json
 import random
 import signal
 import sys
-import threading
 import uuid
 from pathlib import Path
 from typing import Any
 
 from flowguard.sensor import process
+from flowguard.sensor.cli import set_by_signals
 from flowguard.sensor.config import read_config
 from tests.support.batches import SECOND, T0, observation, source, verdict
 
@@ -86,12 +86,10 @@ def main() -> int:
     parser.add_argument("--verdicts", type=int, required=True)
     parser.add_argument("--position", type=Path, required=True)
     args = parser.parse_args()
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
     engine = ScriptedEngine(story(args.seed, args.verdicts), args.position)
     process.run(
-        read_config(args.config), open_engine=lambda *_: engine, check_bundle=lambda body: "any", stream=uuid.uuid4(), stop=stop,
-        chance=random.Random(args.seed),
+        read_config(args.config), open_engine=lambda *_: engine, check_bundle=lambda body: "any", stream=uuid.uuid4(),
+        stop=set_by_signals(signal.SIGTERM), chance=random.Random(args.seed),
     )  # fmt: skip
     return 0
 
