@@ -20,6 +20,7 @@ BUILT_IN = {
     "juniper_junos": "policyhub.vendors.juniper_junos",
     "linux_nftables": "policyhub.vendors.linux_nftables",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
+    "sonic": "policyhub.vendors.sonic",
 }
 SURE = 0.5
 

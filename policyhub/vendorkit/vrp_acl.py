@@ -19,7 +19,6 @@ from policyhub.vendorkit.lexing import (
     host_set,
     is_decimal,
     number_in,
-    port_interval,
     prefix_set,
     wildcard_set,
 )
@@ -234,9 +233,8 @@ def _ports(parts: _Parts, word: str, words: Words) -> None:
     if operator == "object-group":
         intervals = _port_group(parts, words.next("a name"))
     elif operator in PORT_WORDS:
-        count = 2 if operator == "range" else 1
-        ports = [parts.dialect.names.port(words.next("a port"), parts.protocol) for _ in range(count)]
-        intervals = port_interval(operator, ports)
+        words.at -= 1
+        intervals = parts.dialect.names.read_ports(words, parts.protocol, several=True)
     else:
         raise NotUnderstood(f"{operator[:40]!r} is not one of {', '.join(PORT_WORDS)}")
     if word == "source-port":
@@ -251,10 +249,10 @@ def _port_group(parts: _Parts, name: str) -> tuple[tuple[int, int], ...]:
     parts.unresolved += known.unresolved
     if known.unresolved:
         return Service().destination_ports
-    return port_interval_union(known.value)
+    return destination_ports_of(known.value)
 
 
-def port_interval_union(services: Services) -> tuple[tuple[int, int], ...]:
+def destination_ports_of(services: Services) -> tuple[tuple[int, int], ...]:
     """All destination ports of a group of ports."""
     merged = Service.of(None, tuple(interval for service in services for interval in service.destination_ports) or None)
     return merged.destination_ports
@@ -266,6 +264,8 @@ def _option(parts: _Parts, word: str, words: Words) -> None:
         parts.logged = True
     elif word in dialect.ignored:
         return
+    elif word in ("routing", "hop-by-hop") and words.accept("type"):
+        parts.conditions.append(f"{word} type {words.next('a type')}")
     elif word in BARE or word in dialect.bare:
         parts.conditions.append(word)
     elif word in ("icmp-type", "icmp6-type"):

@@ -143,10 +143,10 @@ def _behavior(mqc: Mqc, block: Block) -> QosClass:
 
 def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
     word = words.next().lower()
-    if word in NOT_QOS:
-        return made
     if word == "deny" or (word == "filter" and words.peek().lower() == "deny"):
         return replace(made, policer=DENY_ALL)
+    if word in NOT_QOS:
+        return made
     if word == "remark":
         return replace(made, marker=remark(made.marker or Marker(), words))
     if word == "service-class":

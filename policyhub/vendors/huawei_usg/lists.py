@@ -37,7 +37,7 @@ def read(reading: Reading, vsys: Vsys, block: Block) -> Policy:
             reading.ledger.understood(child.number)
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
-    binding = (Binding("", "forward"),)
+    binding = (Binding("", "forward", (block.number,)),)
     return Policy(vsys.prefix + name, tuple(made), None, 0, binding, tuple(lines), purpose=PURPOSES[name], context=vsys.name)
 
 

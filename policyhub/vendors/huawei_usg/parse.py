@@ -18,12 +18,12 @@ from policyhub.vendors.huawei_usg.reading import PACKAGE, Reading
 NAME = "huawei_usg"
 IGNORED = IgnoreList.of(PACKAGE)
 SIGNS = (
-    (r"^ *security-policy *$", 0.6),
-    (r"^ *nat-policy *$", 0.5),
+    (r"^ *security-policy\s*$", 0.6),
+    (r"^ *nat-policy\s*$", 0.5),
     (r"^ *ip (address|service)-set \S.* type (object|group)", 0.6),
     (r"^ *firewall zone (name |local|trust|untrust|dmz)", 0.4),
     (r"^ *(set priority \d|add interface \S)", 0.3),
-    (r"^ *nat server \S.* inside \S", 0.5),
+    (r"^ *nat server (?!protocol|global)\S.* inside \S", 0.5),
     (r"^ *(destination-)?nat address-group \S+", 0.2),
     (r"^ *section (\d+ )?\d+\.\d+\.\d+\.\d+ \d", 0.3),
     (r"^HRP_[AMS][<\[]", 0.6),
@@ -31,7 +31,7 @@ SIGNS = (
     (r"^RULE ID +RULE NAME +STATE +ACTION", 0.9),
     (r"%%01(POLICY|SECLOG)/\d/", 0.9),
     (r"^ *service-manage \S+", 0.6),
-    (r"^ *traffic-policy *$", 0.5),
+    (r"^ *traffic-policy\s*$", 0.5),
     (r"^ *(period-range|absolute-range) \d", 0.5),
     (r"^ *(vsys (name|enable)|switch vsys) ?", 0.6),
     (r"^ *(domain-set name|geo-location user-defined) ", 0.5),

@@ -126,7 +126,7 @@ class Draft:
             known = resolve_service(self.vsys, name)
             self.service_unresolved += known.unresolved
             self.services.append(known.value)
-            if name in self.vsys.services:
+            if name in self.vsys.services or known.unresolved:
                 self.references.append(name)
 
     def match(self, everything: AddressSet) -> Match:
@@ -190,7 +190,7 @@ def read_policy(reading: Reading, vsys: Vsys, blocks: list[Block]) -> Policy:
             groups[group] = groups.get(group, 0) + 1
     notes = tuple(f"group {g}{' (disabled)' if g in disabled else ''}: {n} rules" for g, n in groups.items())
     made = tuple(replace(rule, enabled=False) if group in disabled else rule for group, rule in rules)
-    binding = (Binding("", "forward"),)
+    binding = (Binding("", "forward", tuple(block.number for block in blocks)),)
     return Policy(vsys.prefix + NAME, made, default, 0, binding, tuple(lines), notes=notes, context=vsys.name)
 
 

@@ -1,0 +1,25 @@
+"""H3C Comware 7 and 9."""
+
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendors.h3c_comware.counters import counters, rule_uses
+from policyhub.vendors.h3c_comware.parse import NAME, looks_like, parse
+
+VENDOR = Vendor(
+    name=NAME,
+    label="H3C Comware",
+    parse=parse,
+    counters=counters,
+    looks_like=looks_like,
+    capabilities={
+        Capability.RULES: Tier.DOCUMENTATION,
+        Capability.OBJECTS: Tier.DOCUMENTATION,
+        Capability.ZONES: Tier.DOCUMENTATION,
+        Capability.NAT: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.DOCUMENTATION,
+        Capability.HIT_COUNTS: Tier.DOCUMENTATION,
+        Capability.TRAFFIC_LOGS: Tier.DOCUMENTATION,
+        Capability.QOS: Tier.DOCUMENTATION,
+        Capability.LOSSLESS: Tier.DOCUMENTATION,
+    },
+    rule_uses=rule_uses,
+)

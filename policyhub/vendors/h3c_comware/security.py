@@ -1,0 +1,334 @@
+"""`security-policy`, `object-policy` and zone pairs; the matching lines that NAT rules share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from policyhub.domain.addresses import NOWHERE, AddressSet
+from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.services import ANY_SERVICE
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.lexing import NotUnderstood, TooScattered, Words, is_decimal
+from policyhub.vendorkit.operands import Resolved, Services, compact
+from policyhub.vendorkit.vrp_acl import any_of
+from policyhub.vendorkit.vrp_lines import quoted_words
+from policyhub.vendors.h3c_comware.objects import take_host, take_range, take_service, take_subnet
+from policyhub.vendors.h3c_comware.reading import Reading, take_acl
+
+ACTIONS = {"pass": Action.PERMIT, "permit": Action.PERMIT, "drop": Action.DENY, "deny": Action.DENY}
+CONDITIONS = (
+    "application", "app-group", "user", "user-group", "terminal", "terminal-group", "url-category", "vrf", "track",
+    "outbound-interface", "inbound-interface", "vpn-instance", "dscp", "device", "ip-reputation",
+)  # fmt: skip
+WITHOUT_MEANING = ("profile", "session", "aspf", "accelerate", "undo", "counting", "bfd", "parent-group", "threat", "content")
+OPEN_SIDES = ("location", "mac", "address-location", "ip-isp", "isp", "domain", "asset")
+
+
+@dataclass(slots=True)
+class Side:
+    """Alternatives of one side; `given`: at least one line names it."""
+
+    values: list[AddressSet] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+    given: bool = False
+
+    def bound(self, family: int) -> AddressSet:
+        known = self.given and not self.unresolved
+        return NOWHERE.union(*self.values) if known else any_of(family)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A rule while its lines are read."""
+
+    reading: Reading
+    family: int
+    source: Side = field(default_factory=Side)
+    destination: Side = field(default_factory=Side)
+    source_zones: list[str] = field(default_factory=list)
+    destination_zones: list[str] = field(default_factory=list)
+    services: list[Services] = field(default_factory=list)
+    service_unresolved: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+    schedule: str = ""
+    comment: str = ""
+    group: str = ""
+    enabled: bool = True
+    logged: bool = False
+
+    def take(self, child: Block) -> None:
+        """One line of the rule. Raises NotUnderstood."""
+        words = Words(quoted_words(child.text))
+        word = words.next().lower()
+        side, _, form = word.partition("-")
+        if side in ("source", "destination") and form:
+            self._side(side, form, words, child.text)
+        elif word == "service":
+            self.take_services(words)
+        elif word == "service-port":
+            self.services.append((take_service(words),))
+        elif word in ("time-range", "schedule"):
+            self.schedule = words.next("a time range")
+            self.conditions.append(f"time-range {self.schedule}")
+            self.references.append(self.schedule)
+        elif word == "description":
+            self.comment = child.text.partition(" ")[2].strip().strip('"')
+        elif word == "disable":
+            self.enabled = False
+        elif word == "logging":
+            self.logged = words.peek().lower() != "disable"
+        elif word in CONDITIONS:
+            self.conditions.append(" ".join(child.words))
+        elif word not in WITHOUT_MEANING and word != "enable":
+            raise NotUnderstood(f"{word[:40]!r} is not understood in a rule")
+        if word == "parent-group":
+            self.group = words.peek()
+
+    def _side(self, side: str, form: str, words: Words, text: str) -> None:
+        if form == "zone":
+            zones = self.source_zones if side == "source" else self.destination_zones
+            zones += [name for name in words.rest().split() if name.lower() != "any"]
+            return
+        at = self.source if side == "source" else self.destination
+        at.given = True
+        try:
+            self._address(at, side, form, words)
+        except TooScattered:  # an upper bound that covers nothing
+            at.unresolved.append(" ".join(text.split()))
+
+    def _address(self, at: Side, side: str, form: str, words: Words) -> None:
+        if form == "ip" and words.peek().lower() in ("host", "subnet", "range") and words.peek(1):
+            form = f"ip-{words.next().lower()}"  # NAT rules write `source-ip host A`
+        if form in OPEN_SIDES:
+            at.unresolved.append(f"{side}-{form} {words.rest()}")
+        elif form == "ip-host":
+            at.values.append(take_host(words))
+        elif form == "ip-subnet":
+            at.values.append(take_subnet(words))
+        elif form == "ip-range":
+            at.values.append(take_range(words))
+        elif form in ("ip", "ipv6", "ip-object-group"):
+            self.take_group(at, words)
+        else:
+            raise NotUnderstood(f"{form[:40]!r} is not a form of address")
+        words.end()
+
+    def take_group(self, at: Side, words: Words) -> None:
+        name = words.next("a group")
+        words.rest()
+        if name.lower() == "any":
+            at.values.append(any_of(self.family))
+            return
+        self.references.append(name)
+        known = self.reading.address_group(name)
+        at.unresolved += known.unresolved
+        at.values.append(known.value)
+
+    def take_services(self, words: Words) -> None:
+        while words:
+            name = words.next()
+            known: Resolved[Services] = self.reading.service_group(name)
+            if name.lower() in self.reading.services or known.unresolved:
+                self.references.append(name)
+            self.service_unresolved += known.unresolved
+            self.services.append(known.value)
+
+    def match(self) -> Match:
+        services: Services = (ANY_SERVICE,)
+        if self.services and not self.service_unresolved:
+            services = compact(service for part in self.services for service in part) or services
+        unresolved = (*self.source.unresolved, *self.destination.unresolved, *self.service_unresolved)
+        return Match(
+            source=self.source.bound(self.family),
+            destination=self.destination.bound(self.family),
+            services=services,
+            source_zones=tuple(self.source_zones),
+            destination_zones=tuple(self.destination_zones),
+            conditions=tuple(self.conditions),
+            unresolved=tuple(dict.fromkeys(unresolved)),
+        )
+
+    def rule(self, name: str, action: Action, block: Block) -> Rule:
+        return Rule(
+            name,
+            action,
+            self.match(),
+            block.numbers,
+            text=block.text,
+            enabled=self.enabled,
+            logged=self.logged,
+            comment=self.comment,
+            schedule=self.schedule,
+            hit_key=name,
+            references=tuple(dict.fromkeys(self.references)),
+        )
+
+
+def rule_name(words: Words) -> str:
+    """`[ID] [name N]` behind `rule`: the name, else the id. Raises NotUnderstood."""
+    number = words.next() if is_decimal(words.peek()) else ""
+    if words.accept("name"):
+        return words.rest() or number
+    if not number:
+        raise NotUnderstood("a rule needs an id or a name")
+    return number
+
+
+def lines_below(block: Block) -> list[Block]:
+    return [below for top in block.children for below in top.walk()]
+
+
+def policies(reading: Reading) -> list[Policy]:
+    """Security policies, then object policies."""
+    found = [_security(reading, name, blocks) for name, blocks in reading.security.items()]
+    return found + [_object_policy(reading, name, block) for name, block in reading.object_policies.items()]
+
+
+def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
+    family = {"ip": 4, "ipv6": 6}.get(name.rpartition(" ")[2], 0)
+    made: list[Rule] = []
+    groups: dict[str, int] = {}
+    lines: list[int] = []
+    default = Action.DENY
+    for block in blocks:
+        lines.append(block.number)
+        for child in block.children:
+            words = Words(quoted_words(child.text))
+            word = words.next().lower()
+            try:
+                if word == "rule":
+                    group, rule = _rule(reading, family, child, words)
+                    made.append(rule)
+                    if group:
+                        groups[group] = groups.get(group, 0) + 1
+                elif word == "group":
+                    words.accept("name")
+                    groups.setdefault(words.next("a group"), 0)
+                elif word == "default" and words.accept("rule", "action"):
+                    default = ACTIONS.get(words.words[-1].lower(), default)
+                    lines.append(child.number)
+                elif word not in (
+                    "description",
+                    "accelerate",
+                    "undo",
+                    "config-logging",
+                    "config-changelog",
+                    "rules",
+                    "hit-count",
+                ):
+                    continue
+                reading.ledger.understood(child.number)
+            except NotUnderstood as reason:
+                reading.ledger.unparsed(child.line, str(reason))
+    headers = tuple(block.number for block in blocks)
+    notes = tuple(f"group {group}: {count} rules" for group, count in groups.items())
+    return Policy(name, tuple(made), default, family, (Binding("", "forward", headers),), tuple(lines), notes=notes)
+
+
+def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[str, Rule]:
+    name = rule_name(words)
+    draft = Draft(reading, family)
+    action = Action.DENY if family else Action.CONTINUE
+    for child in lines_below(block):
+        try:
+            below = Words(child.words)
+            if below.accept("action"):
+                action = take_action(below)
+            else:
+                draft.take(child)
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+            draft.conditions.append(f"not understood: {child.text[:80]}")
+    return draft.group, draft.rule(name, action, block)
+
+
+def take_action(words: Words) -> Action:
+    word = words.next("pass or drop").lower()
+    if word not in ACTIONS:
+        raise NotUnderstood(f"{word[:40]!r} is not pass or drop")
+    return ACTIONS[word]
+
+
+def _object_policy(reading: Reading, name: str, block: Block) -> Policy:
+    """`rule [ID] pass|drop [source-ip G] [destination-ip G] [service G] [vrf V] [counting] [disable] [logging] ..`."""
+    family = 6 if name.startswith("object-policy ipv6 ") else 4
+    made: list[Rule] = []
+    comments: dict[str, str] = {}
+    lines = [block.number]
+    number = -1
+    for child in block.children:
+        words = Words(quoted_words(child.text))
+        word = words.next().lower()
+        try:
+            if word == "rule":
+                number = int(words.next()[:9]) if is_decimal(words.peek()) else number + 1
+                if words.accept("comment"):
+                    comments[str(number)] = child.text.split(" comment ", 1)[-1].strip().strip('"')
+                else:
+                    made.append(_object_rule(reading, family, str(number), child, words))
+            elif word not in ("description", "accelerate"):
+                continue
+            lines.append(child.number)
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+    rules = tuple(replace(rule, comment=comments.get(rule.name, "")) for rule in made)
+    bindings = tuple(reading.object_bindings.get(name, ()))
+    return Policy(name, rules, Action.DENY if bindings else None, family, bindings, tuple(lines))
+
+
+def _object_rule(reading: Reading, family: int, name: str, block: Block, words: Words) -> Rule:
+    action = take_action(words)
+    draft = Draft(reading, family)
+    while words:
+        word = words.next().lower()
+        if word in ("source-ip", "destination-ip"):
+            at = draft.source if word == "source-ip" else draft.destination
+            at.given = True
+            draft.take_group(at, Words([words.next("a group")]))
+        elif word == "service":
+            draft.take_services(Words([words.next("a service")]))
+        elif word == "time-range":
+            draft.schedule = words.next("a time range")
+            draft.conditions.append(f"time-range {draft.schedule}")
+            draft.references.append(draft.schedule)
+        elif word in ("vrf", "application", "app-group", "user", "user-group", "track"):
+            draft.conditions.append(f"{word} {words.next('a value')}")
+        elif word == "disable":
+            draft.enabled = False
+        elif word == "logging":
+            draft.logged = True
+        elif word not in ("counting", "inspect", "parameter-profile"):
+            raise NotUnderstood(f"{word[:40]!r} is not understood in a rule")
+        elif word != "counting":
+            words.next("a profile")
+    return draft.rule(name, action, block)
+
+
+def read_zone_pair(reading: Reading, block: Block) -> None:
+    """`zone-pair security source A destination B` with the policy or filter that is asked there."""
+    words = Words(quoted_words(block.text), 1)
+    if not (words.accept("security") and words.accept("source")):
+        raise NotUnderstood("zone-pair security source is expected")
+    source = words.next("a zone")
+    if not words.accept("destination"):
+        raise NotUnderstood("destination is expected")
+    place = f"{source} > {words.next('a zone')}"
+    for child in block.children:
+        below = Words(quoted_words(child.text))
+        word = below.next().lower()
+        try:
+            if word == "object-policy" and below.accept("apply"):
+                family = below.next("ip or ipv6").lower()
+                name = f"object-policy {family} {below.next('a name')}"
+                binding = Binding(place, "zone-pair", (block.number, child.number))
+                reading.object_bindings.setdefault(name, []).append(binding)
+            elif word == "packet-filter":
+                reading.bind(take_acl(below), place, "zone-pair", "deny", block.number, child.number)
+            elif word not in ("aspf", "description"):
+                continue
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
