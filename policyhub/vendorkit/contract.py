@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
+from policyhub.domain.counter_series import CounterSeries
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.hits import HitSample, RuleUse
 
@@ -98,6 +99,7 @@ class Vendor:
     looks_like(text): 0.0 .. 1.0 by content, never by file name. render/push None: the platform is read only.
     capabilities: what it can do, and what that was proven against; absent means it cannot.
     rule_uses(text): traffic or session log lines that carry rule ids, as RuleUse rows, a second source beside the counters.
+    series(text, read_at): counters of queues and ports, () when the text holds none.
     """
 
     name: str
@@ -109,3 +111,4 @@ class Vendor:
     render: Renderer | None = None
     push: PushProfile | None = None
     rule_uses: Callable[[str], tuple[RuleUse, ...]] | None = None
+    series: Callable[[str, datetime | None], tuple[CounterSeries, ...]] | None = None

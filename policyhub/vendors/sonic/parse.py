@@ -1,0 +1,127 @@
+"""config_db.json, ACL files and command outputs of SONiC into the domain model."""
+
+from __future__ import annotations
+
+import re
+
+from policyhub.domain.device_config import DeviceConfig, Losslessness
+from policyhub.domain.evaluation import Stage, StageKind
+from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.json_lines import read_json
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import score
+from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendors.sonic.access import policies
+from policyhub.vendors.sonic.cli_tables import TITLE, Table, read_tables
+from policyhub.vendors.sonic.database import IGNORED, Database, read_database
+from policyhub.vendors.sonic.interfaces import interfaces, nat_rules, routes
+from policyhub.vendors.sonic.qos import read_qos
+from policyhub.vendors.sonic.series import is_series
+
+NAME = "sonic"
+SIGNS = (
+    (
+        r"^\s*\"(ACL_(TABLE|RULE)(_TABLE)?|PORT_QOS_MAP|DSCP_TO_TC_MAP|TC_TO_QUEUE_MAP|TC_TO_PRIORITY_GROUP_MAP|MAP_PFC_PRIORITY_TO_QUEUE|"
+        r"SCHEDULER|WRED_PROFILE|BUFFER_(PG|POOL|PROFILE|QUEUE)|CABLE_LENGTH|DEVICE_METADATA|PFC_WD|STATIC_NAPT?|STATIC_ROUTE|"
+        r"PORTCHANNEL(_INTERFACE)?|VLAN_(MEMBER|INTERFACE)|PORT|INTERFACE|LOOPBACK_INTERFACE|FEATURE|MGMT_INTERFACE)(\||:|\"\s*:)",
+        0.9,
+    ),
+    (r"\"(acl|PORT)\"\s*:\s*\{", 0.2),
+    (r"\"acl-sets\"\s*:", 0.6),
+    (r"\"PORT\|Ethernet\d+\"|\"Ethernet\d+(\|[\d.-]+)?\"\s*:\s*\{", 0.6),
+    (r"^RULE NAME\s+TABLE NAME\s+PRIO\s+PACKETS COUNT", 0.9),
+    (r"^\s*Port\s+(TxQ|Voq)\s+(Counter|Trim)/pkts", 0.9),
+    (r"^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME|^\s*QUEUE\s+STATUS\s+STORM DETECTED", 0.9),
+    (r"^\s*Port( Rx| Tx)?\s+(Priority\s+RX Pause|PFC0\s+PFC1|PG0\s+PG1)", 0.9),
+    (r"^\s*IFACE\s+STATE\s+(RX_OK|FEC_CORR)", 0.9),
+    (r"^(Pool|Profile)( for namespace \w+)?: \S+$", 0.6),
+    (r"^SONiC Software Version:", 0.9),
+    (r"\"(Statement|SecurityGroups|properties)\"\s*:", -0.9),
+)
+HOST = re.compile(r"^[\w.-]+@([\w.-]+):[^#$]*[#$]")
+OTHER_COLUMNS = ("RULE NAME", "Name", "Table", "PORT", "Interface", "Symbol Errors Per Codeword", "Route pattern", "ASIC ID")
+LISTS = ("Pool", "Profile")
+EVALUATION = (Stage(StageKind.FILTER, note="tables bound to the port; all of them are asked, a drop in one drops"),)
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def hostname_of(lines: list[Line]) -> str:
+    return next((found[1] for line in lines if (found := HOST.match(line.text))), "")
+
+
+def parse(text: str) -> DeviceConfig:
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
+    lines = read_lines(text)
+    ledger = LineLedger()
+    kept = ledger.without_long(lines)
+    prompts = {line.number for line in kept if is_prompt(line.text) and "{" not in line.text}
+    ledger.understood(*prompts)
+    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
+    watched = _tables(kept, raw, ledger) if len(kept) == len(lines) else ()
+    rest = [line for line in kept if line.text and line.number not in prompts and not ledger.is_booked(line.number)]
+    by_number = {line.number: line for line in lines}
+    document = read_json(rest if _has_json(rest) else [])
+    for number, reason in document.odd.items():
+        ledger.unparsed(by_number[number], reason)
+    database = read_database(document, ledger, by_number)
+    qos = read_qos(database, ledger, by_number)
+    acls = policies(database, ledger, by_number)
+    translations = nat_rules(database, ledger, by_number)
+    ledger.settle([Block(line) for line in lines if line.text], IGNORED)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=_metadata(database, "hostname") or hostname_of(lines),
+        lines=len(lines),
+        policies=tuple(acls),
+        qos_policies=qos.policies,
+        dscp_maps=qos.dscp_maps,
+        trusts=qos.trusts,
+        interfaces=interfaces(database),
+        ignored=ledger.ignored_lines,
+        unparsed=ledger.unparsed_lines,
+        nat_rules=translations,
+        routes=routes(database),
+        evaluation=EVALUATION if len(acls) > 1 else (),
+        losslessness=(*qos.losslessness, *watched),
+        qos_maps=qos.maps,
+        version=_version(database),
+        special=ledger.special_lines,
+    )
+
+
+def _has_json(lines: list[Line]) -> bool:
+    return any(line.text[0] in "{[" for line in lines)
+
+
+def _metadata(database: Database, field: str) -> str:
+    row = database.find("DEVICE_METADATA", "localhost")
+    return row.word(field) if row is not None else ""
+
+
+def _version(database: Database) -> str:
+    row = database.find("VERSIONS", "DATABASE")
+    return row.word("VERSION") if row is not None else ""
+
+
+def _tables(lines: list[Line], raw: list[str], ledger: LineLedger) -> tuple[Losslessness, ...]:
+    """Book the rows of known tables; `show pfcwd config` says which ports have a watchdog."""
+    watched: list[Losslessness] = []
+    for table in read_tables(lines, raw):
+        if not _is_known(table):
+            continue
+        ledger.understood(*table.lines)
+        if "DETECTION TIME" in table.columns:
+            watched += [
+                Losslessness(row.cells["PORT"], watchdog=True, lines=(row.line,)) for row in table.rows if row.cells["PORT"]
+            ]
+    ledger.understood(*(line.number for line in lines if TITLE.match(line.text)))
+    return tuple(watched)
+
+
+def _is_known(table: Table) -> bool:
+    if not table.columns:
+        return table.title.startswith(LISTS)
+    return is_series(table) or table.columns[0] in OTHER_COLUMNS
