@@ -43,7 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     expression = config.option.markexpr or ""
     dropped = []
     for item in items:
-        if item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
+        uses_database = item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ()))
+        if uses_database and not item.get_closest_marker("once"):
             item.add_marker(pytest.mark.db)
         room = Path(str(item.path)).relative_to(config.rootpath / "tests").parts[0]
         if room == WAITING_ROOM or any(item.get_closest_marker(name) for name in ("root", "browser")):

@@ -16,7 +16,7 @@ from policyhub.vendorkit.registry import REGISTRY
 from tests.support.devices import ENABLE, PASSWORD, PORTS, TAKEN, hurry, simulated
 
 pytestmark = pytest.mark.django_db
-BOTH = pytest.mark.parametrize("bench", ["cisco_ios", "huawei_vrp"], indirect=True)
+BOTH = pytest.mark.parametrize("bench", ["cisco_ios", pytest.param("huawei_vrp", marks=pytest.mark.once)], indirect=True)
 IOS = pytest.mark.parametrize("bench", ["cisco_ios"], indirect=True)
 INSTALL, ADD, REMOVE = ChangeKind.GUARD_INSTALL, ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE
 S = Change.State

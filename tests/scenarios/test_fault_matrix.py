@@ -13,6 +13,7 @@ from policyhub.transport import DeviceSession
 from policyhub.transport.errors import Unreachable
 from tests.support.devices import hurry, simulated
 
+pytestmark = pytest.mark.once
 S = Change.State
 SIMULATED = pytest.mark.parametrize("bench", ["cisco_ios", "huawei_vrp"], indirect=True)
 # What a typed line of the guard looks like on each platform: somewhere in the middle, and the one that attaches.

@@ -16,7 +16,7 @@ from tests.support.devices import Bench, hurry, make_row, trust
 from tests.support.routers import Router
 from tests.support.services import wait_until
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.once]
 S = Change.State
 MEMBER = "198.51.100.7/32"
 ADD = ChangeKind.MEMBER_ADD

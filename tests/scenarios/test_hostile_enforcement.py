@@ -13,7 +13,7 @@ from tests.scenarios.test_enforcement_loop import MEMBER, World
 from tests.support.devices import PASSWORD, USER, hurry, simulated
 from tests.support.enforcing import OFFENDER
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 State = Enforcement.State
 
 
