@@ -23,7 +23,7 @@ CONFIGURATION = re.compile(
     r"|line (vty|con|aux|class)|user-interface)",
     re.IGNORECASE,
 )
-SAYING = r"is|are|not set|has been|have been|since|disabled|enabled|mode|messages|filter|list|policy"
+SAYING = r"supports|capabilities|is|are|not set|has been|have been|since|disabled|enabled|mode|messages|filter|list|policy"
 FACT = re.compile(
     rf"^(?:[^:]{{1,80}}:.*|[-\d].*|.{{0,60}}\b(?:{SAYING})\b.*|(?:Allow|Media|Link|Last|Tunnel|Loopback|Peer|Interface|4-byte) .*"
     r"|\S+ +(?:UP|DOWN|ADM|Stby)\b.*)$",
@@ -55,7 +55,7 @@ def read_outputs(lines: Iterable[Line]) -> tuple[list[int], list[Interface]]:
             if inside == "interface":
                 found[-1] = _fact(found[-1], text, line.number)
         elif text and not is_interface(text):
-            inside = ""
+            inside = "" if CONFIGURATION.match(text) or inside != "other" else inside
         before = line
     return taken, found
 
