@@ -58,7 +58,7 @@ def plan(
     kind: ChangeKind,
     spec: GuardSpec,
     member: str | None = None,
-    reason: str,
+    reason: str | Message,
     actor: str,
     requested_by: User | None,
     idempotency_key: str,
@@ -71,6 +71,7 @@ def plan(
 ) -> Change:
     """Read the device in a fresh session, render lines and inverse, lint: PROPOSED, or REFUSED with the reason.
 
+    reason: a person's words, or a message of ours with theirs as a value.
     The same key returns the first change. Nothing to do: CONFIRMED at once, nothing is sent.
     Raises TransportError and DeviceClosed when the device cannot be read; nothing is stored then, so that it can be tried again.
     """
@@ -82,7 +83,8 @@ def plan(
         device=device,
         kind=kind,
         spec=spec_as_json(spec, member),
-        reason=reason,
+        reason=str(reason),
+        reason_said=reason.as_json() if isinstance(reason, Message) else {},
         actor=actor,
         requested_by=requested_by,
         idempotency_key=idempotency_key,
@@ -235,7 +237,7 @@ def confirm(*, change_id: int, actor: str, now: datetime) -> None:
         dispatch.on_commit(STEP_TASK, row.pk)
 
 
-def revert(*, change_id: int, actor: str, reason: str, now: datetime) -> None:
+def revert(*, change_id: int, actor: str, reason: str | Message, now: datetime) -> None:
     """Take the change back: the inverse is pushed and verified by the next step. Raises WrongState."""
     with transaction.atomic():
         row = Change.objects.select_for_update(of=("self",)).select_related("device").get(pk=change_id)

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from policyhub.actions import audit, secrets
 from policyhub.domain.errors import DeviceClosed
+from policyhub.domain.message import gettext_noop
 from policyhub.models import Credential, Device, HostKey
 from policyhub.transport import Address, DeviceSession, Login, PublicKey, host_keys
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown
@@ -17,7 +18,7 @@ from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.contract import PushProfile
 from policyhub.vendorkit.registry import REGISTRY
 
-KEY_CHANGED, LOGIN_REFUSED = "host key changed", "login refused"
+KEY_CHANGED, LOGIN_REFUSED = gettext_noop("host key changed"), gettext_noop("login refused")
 
 
 def profile_of(device: Device) -> PushProfile:

@@ -102,6 +102,7 @@ def _store(device: Device, found: Iterable[Found], sha256: str, now: datetime) -
         Finding.objects.filter(device=device).exclude(fingerprint__in=seen).exclude(status=Status.RESOLVED).update(
             status=Status.RESOLVED
         )
+        Device.objects.filter(pk=device.pk).update(checked_at=now)
 
 
 def _named(found: Found, device: str) -> Found:
@@ -113,5 +114,6 @@ def _fill(row: Finding, found: Found, sha256: str, now: datetime) -> None:
     row.policy, row.rule = found.policy[:LONGEST], found.rule[:LONGEST]
     row.lines, row.by, row.evidence = list(found.lines), list(found.by), dict(found.evidence)
     row.message, row.fix = found.message, found.fix
+    row.said = {"message": found.said.as_json(), "fix": found.advice.as_json()}
     row.last_seen_at, row.snapshot_sha256 = now, sha256
     row.save()

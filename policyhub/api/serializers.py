@@ -33,7 +33,10 @@ class DeviceGroupSerializer(serializers.ModelSerializer[DeviceGroup]):
 
 
 class DeviceSerializer(serializers.ModelSerializer[Device]):
-    """rule_count, unparsed_count, taken_at: of the latest configuration; null when none was read."""
+    """rule_count, unparsed_count, taken_at: of the latest configuration; null when none was read.
+
+    checked_at: when a sweep last looked; null = `open_findings` 0 says nothing.
+    """
 
     realm = serializers.CharField(source="realm.name")
     group = serializers.CharField(source="group.name")
@@ -46,7 +49,7 @@ class DeviceSerializer(serializers.ModelSerializer[Device]):
         model = Device
         fields = (
             "id", "name", "realm", "group", "platform", "role", "host", "port", "enabled", "quarantine_reason", "created_at",
-            "taken_at", "rule_count", "unparsed_count", "open_findings",
+            "taken_at", "rule_count", "unparsed_count", "checked_at", "open_findings",
         )  # fmt: skip
 
 

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from policyhub.checks.breadth import has_every_service, is_everywhere, is_loose, opens
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
+
+FROM_EVERYWHERE = gettext_noop("any source, any destination, any service")
+FROM_ZONES = gettext_noop("any source, any destination, any service from %(zones)s")
 
 
 @check("PH005", "any-any", severity=Severity.HIGH)
@@ -22,8 +26,9 @@ def any_any(policy: Policy) -> Iterator[Finding]:
     for rule in policy.rules:
         match = rule.match
         if opens(policy, rule) and is_everywhere(policy, rule) and has_every_service(match.services):
-            where = f" from {', '.join(match.source_zones)}" if match.source_zones else ""
-            message = f"any source, any destination, any service{where}"
+            said = (
+                Message(FROM_ZONES, {"zones": ", ".join(match.source_zones)}) if match.source_zones else Message(FROM_EVERYWHERE)
+            )
             severity = Severity.LOW if is_loose(policy) else Severity.HIGH
             evidence = {"rule": rule.text, "bound": bool(policy.bindings)}
-            yield any_any.finding(policy.name, rule.name, rule.lines, message, evidence=evidence, severity=severity)
+            yield any_any.finding(policy.name, rule.name, rule.lines, said, evidence=evidence, severity=severity)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
 
 
@@ -20,4 +21,5 @@ def disabled_rule(policy: Policy) -> Iterator[Finding]:
     """
     for rule in policy.rules:
         if not rule.enabled:
-            yield disabled_rule.finding(policy.name, rule.name, rule.lines, "the rule is disabled", evidence={"rule": rule.text})
+            said = Message(gettext_noop("the rule is disabled"))
+            yield disabled_rule.finding(policy.name, rule.name, rule.lines, said, evidence={"rule": rule.text})

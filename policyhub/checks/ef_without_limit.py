@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import Phb, QosClass, QosPolicy, phb_of
+
+ATTACHED = gettext_noop("class %(class)s serves EF by strict priority without a limit on %(interfaces)s")
+LOOSE = gettext_noop("class %(class)s serves EF by strict priority without a limit; it is attached nowhere")
 
 
 @check("PH204", "ef-without-limit", severity=Severity.HIGH)
@@ -21,12 +25,12 @@ def ef_without_limit(policy: QosPolicy) -> Iterator[Finding]:
         if one.queue is None or not one.queue.is_strict_priority or not _serves_ef(one) or _is_limited(one):
             continue
         interfaces = [attachment.interface for attachment in policy.attachments]
-        where = f" on {', '.join(interfaces)}" if interfaces else ", which is attached nowhere"
+        said = Message(ATTACHED if interfaces else LOOSE, {"class": one.name, "interfaces": ", ".join(interfaces)})
         yield ef_without_limit.finding(
             policy.name,
             one.name,
             one.lines or policy.lines,
-            f"class {one.name} serves EF by strict priority without a limit{where}",
+            said,
             evidence={"queue": one.queue.name, "interfaces": interfaces},
             severity=Severity.HIGH if interfaces else Severity.LOW,
         )

@@ -8,6 +8,7 @@ from datetime import datetime
 from policyhub.checks.context import Context, in_utc
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
 
 
@@ -27,8 +28,10 @@ def expired_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         expires = ends.get(rule.schedule)
         if rule.enabled and expires and _is_over(expires, context.now):
             evidence = {"schedule": rule.schedule, "expired": expires, "rule": rule.text}
-            message = f"schedule {rule.schedule} ended on {expires[:10]}"
-            yield expired_rule.finding(policy.name, rule.name, rule.lines, message, evidence=evidence)
+            said = Message(
+                gettext_noop("schedule %(schedule)s ended on %(day)s"), {"schedule": rule.schedule, "day": expires[:10]}
+            )
+            yield expired_rule.finding(policy.name, rule.name, rule.lines, said, evidence=evidence)
 
 
 def _is_over(expires: str, now: datetime) -> bool:

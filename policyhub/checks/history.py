@@ -16,12 +16,25 @@ from typing import Any
 
 from policyhub.checks.context import Context, in_utc
 from policyhub.domain.hits import HitSample
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy, Rule
 
 Key = tuple[str, str]  # policy, hit key
 TICK = timedelta(microseconds=1)
-SILENT_LIST = "no rule of this list ever counted a match: hardware may forward without counting"
-ABSENT = "the rule is not in the counters of"
+NO_COUNTERS = gettext_noop("no counters given")
+SILENT_LIST = gettext_noop("no rule of this list ever counted a match: hardware may forward without counting")
+ABSENT = gettext_noop("the rule is not in the counters of %(day)s")
+FEW_MEMBERS = gettext_noop("counters of %(given)d of %(members)d cluster members given: they are not shared between members")
+COUNTS_NOW = {
+    "packets": gettext_noop("from %(day)s on the device counts packets"),
+    "sessions": gettext_noop("from %(day)s on the device counts sessions"),
+    "matches": gettext_noop("from %(day)s on the device counts matches"),
+}
+STANDS_STILL = {
+    "sessions": gettext_noop("no new hit, but a counter of sessions stands still while one stays open"),
+    "matches": gettext_noop("no new hit, but a counter of matches stands still while a flow goes on"),
+}
+UNPROVED = Message("")
 
 
 class Use(StrEnum):
@@ -35,7 +48,7 @@ class Proof:
     """Of one rule. reason: why nothing is proved. evidence: what the finding shows."""
 
     use: Use
-    reason: str = ""
+    reason: Message = UNPROVED
     evidence: dict[str, Any] = field(default_factory=dict)
 
 
@@ -45,7 +58,7 @@ class Break:
 
     start: datetime
     end: datetime
-    why: str
+    why: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +97,25 @@ class History:
     def judge(self, policy: Policy, rule: Rule) -> Proof:
         """Use over the window that ends with the latest reading of the policy."""
         if not self.readings:
-            return Proof(Use.UNKNOWN, "no counters given")
+            return Proof(Use.UNKNOWN, Message(NO_COUNTERS))
         key = (policy.name, rule.hit_key)
         readings = [reading for reading in self.readings if policy.name in reading.policies]
         if not (readings or self.readings)[-1].sample.enabled:
-            return Proof(Use.UNKNOWN, "counting is disabled on the device")
+            return Proof(Use.UNKNOWN, Message(gettext_noop("counting is disabled on the device")))
         if not readings or not rule.hit_key or key not in readings[-1].hits:
-            return Proof(Use.UNKNOWN, "the rule is not in the counters")
+            return Proof(Use.UNKNOWN, Message(gettext_noop("the rule is not in the counters")))
         if readings[-1].hits[key] is None:
-            return Proof(Use.UNKNOWN, "the device prints no number for this rule")
+            return Proof(Use.UNKNOWN, Message(gettext_noop("the device prints no number for this rule")))
         if any(reading.hits.get(key) for reading in readings if reading.at is None):
             return Proof(Use.USED)
         if readings[-1].at is None:
-            return Proof(Use.UNKNOWN, "the reading does not say when it was taken")
+            return Proof(Use.UNKNOWN, Message(gettext_noop("the reading does not say when it was taken")))
         chain, gap = self._chain([reading for reading in readings if reading.at is not None], key)
         if readings[-1].hits[key]:
             return self._judge_counted(key, chain)
         return self._judge_zero(key, chain, gap, readings)
 
-    def _chain(self, readings: list[Reading], key: Key) -> tuple[list[Reading], str]:
+    def _chain(self, readings: list[Reading], key: Key) -> tuple[list[Reading], Message | None]:
         """The latest readings of the rule over which counting never broke, and what ended it before them."""
         chain = [readings[-1]]
         for reading in reversed(readings[:-1]):
@@ -110,28 +123,28 @@ class History:
             if broken is not None:
                 return chain, broken.why
             if reading.hits.get(key) is None:
-                return chain, f"{ABSENT} {_day(reading)}"
+                return chain, Message(ABSENT, {"day": _day(reading)})
             chain.insert(0, reading)
-        return chain, ""
+        return chain, None
 
     def _break_within(self, start: datetime, end: datetime) -> Break | None:
         return next((b for b in reversed(self.breaks) if b.start < end and b.end > start), None)
 
-    def _judge_zero(self, key: Key, chain: list[Reading], gap: str, readings: list[Reading]) -> Proof:
+    def _judge_zero(self, key: Key, chain: list[Reading], gap: Message | None, readings: list[Reading]) -> Proof:
         last = chain[-1]
         opens = _when(last) - self.window
         if any(reading.last_hits[key] >= opens for reading in readings if key in reading.last_hits):
             return Proof(Use.USED)
         since, proof = _when(chain[0]), "readings"
         told = max((moment for moment in (reading.since for reading in chain) if moment is not None), default=None)
-        existed = not gap.startswith(ABSENT)
+        existed = gap is None or gap.template != ABSENT
         if since > opens and told is not None and told < since and existed and self._break_within(told, since) is None:
             since, proof = told, "counting-since"
         if since <= opens and last.sample.counts == "matches" and not _counts_at_all(chain, key[0]):
-            return Proof(Use.UNKNOWN, SILENT_LIST, _facts(last, key))
+            return Proof(Use.UNKNOWN, Message(SILENT_LIST), _facts(last, key))
         if since <= opens:
             return Proof(Use.UNUSED, evidence={**_facts(last, key), "since": since.isoformat(), "proof": proof})
-        days = f"{(_when(last) - since).days} of {self.window.days} days"
+        days = {"counted": (_when(last) - since).days, "window": self.window.days}
         return Proof(Use.UNKNOWN, _why_short(gap, told is not None or len(chain) > 1, days), _facts(last, key))
 
     def _judge_counted(self, key: Key, chain: list[Reading]) -> Proof:
@@ -144,8 +157,7 @@ class History:
             return Proof(Use.USED)
         evidence = {**_facts(last, key), "since": _when(opening[-1]).isoformat(), "proof": "readings"}
         if last.sample.counts != "packets":
-            reason = f"no new hit, but a counter of {last.sample.counts} stands still while one stays open"
-            return Proof(Use.UNKNOWN, reason, evidence)
+            return Proof(Use.UNKNOWN, Message(STANDS_STILL[last.sample.counts]), evidence)
         return Proof(Use.UNUSED, evidence=evidence)
 
 
@@ -180,9 +192,9 @@ def _together(proofs: list[Proof], members: int) -> Proof:
         if found is not None:
             return found
     if len(proofs) < members:
-        reason = f"counters of {len(proofs)} of {members} cluster members given: they are not shared between members"
+        reason = Message(FEW_MEMBERS, {"given": len(proofs), "members": members})
         return Proof(Use.UNKNOWN, reason, proofs[0].evidence)
-    return min(proofs, key=lambda proof: str(proof.evidence["since"]), default=Proof(Use.UNKNOWN, "no counters given"))
+    return min(proofs, key=lambda proof: str(proof.evidence["since"]), default=Proof(Use.UNKNOWN, Message(NO_COUNTERS)))
 
 
 def _joined(sample: HitSample) -> dict[Key, int | None]:
@@ -213,15 +225,18 @@ def _breaks(readings: list[Reading]) -> list[Break]:
     for earlier, later in pairwise([*readings[:1], *readings]):
         start, end = _when(earlier), _when(later)
         if not earlier.sample.enabled or not later.sample.enabled:
-            breaks.append(Break(start, end, f"counting was off on {_day(later if earlier.sample.enabled else earlier)}"))
+            off = _day(later if earlier.sample.enabled else earlier)
+            breaks.append(Break(start, end, Message(gettext_noop("counting was off on %(day)s"), {"day": off})))
         if earlier.sample.counts != later.sample.counts:
-            breaks.append(Break(start, end, f"from {_day(later)} on the device counts {later.sample.counts}"))
+            breaks.append(Break(start, end, Message(COUNTS_NOW[later.sample.counts], {"day": _day(later)})))
         if later.since is not None and later.since > start:
-            breaks.append(Break(later.since - TICK, later.since, f"the counters were reset on {later.since:%Y-%m-%d}"))
+            reset = Message(gettext_noop("the counters were reset on %(day)s"), {"day": f"{later.since:%Y-%m-%d}"})
+            breaks.append(Break(later.since - TICK, later.since, reset))
         fallen = [known[key][1] for key, hits in later.hits.items() if hits is not None and key in known and hits < known[key][0]]
         if fallen:
             before = min(fallen, key=_when)
-            breaks.append(Break(_when(before), end, f"the counters were reset between {_day(before)} and {_day(later)}"))
+            said = gettext_noop("the counters were reset between %(before)s and %(after)s")
+            breaks.append(Break(_when(before), end, Message(said, {"before": _day(before), "after": _day(later)})))
         known.update({key: (hits, later) for key, hits in later.hits.items() if hits is not None})
     return breaks
 
@@ -231,12 +246,13 @@ def _counts_at_all(chain: list[Reading], policy: str) -> bool:
     return any(hits for reading in chain for (name, _), hits in reading.hits.items() if name == policy)
 
 
-def _why_short(gap: str, measured: bool, days: str) -> str:
-    if gap:
-        return f"{gap}; only {days} are counted without a break"
+def _why_short(gap: Message | None, measured: bool, days: dict[str, int]) -> Message:
+    if gap is not None:
+        said = gettext_noop("%(gap)s; only %(counted)d of %(window)d days are counted without a break")
+        return Message(said, {"gap": gap, **days})
     if measured:
-        return f"window too short: {days} are counted"
-    return "window unknown: one reading only, and it does not say since when the device counts"
+        return Message(gettext_noop("window too short: %(counted)d of %(window)d days are counted"), days)
+    return Message(gettext_noop("window unknown: one reading only, and it does not say since when the device counts"))
 
 
 def _facts(last: Reading, key: Key) -> dict[str, Any]:

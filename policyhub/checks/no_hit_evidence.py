@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from policyhub.checks.context import Context
-from policyhub.checks.history import Use, is_judged, judge_rules
+from policyhub.checks.history import NO_COUNTERS, Use, is_judged, judge_rules
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
 
 
@@ -24,13 +26,14 @@ def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
     if not context.counts_hits or not context.hits:
         rules = [rule for rule in policy.rules if is_judged(policy, rule) and (policy.name, rule.name) not in context.seen]
         if rules:
-            reason = "no counters given" if context.counts_hits else "the platform does not count hits"
-            message = f"none of {len(rules)} rules can be judged: {reason}"
-            yield no_hit_evidence.finding(
-                policy.name, "", policy.lines[:1], message, evidence={"reason": reason, "rules": len(rules)}
+            reason = Message(NO_COUNTERS if context.counts_hits else gettext_noop("the platform does not count hits"))
+            said = Message(
+                gettext_noop("none of %(rules)d rules can be judged: %(reason)s"), {"rules": len(rules), "reason": reason}
             )
+            evidence: dict[str, Any] = {"reason": str(reason), "rules": len(rules)}
+            yield no_hit_evidence.finding(policy.name, "", policy.lines[:1], said, evidence=evidence)
         return
     for rule, proof in judge_rules(policy, context):
         if proof.use is Use.UNKNOWN:
-            evidence = {"reason": proof.reason, **proof.evidence}
+            evidence = {"reason": str(proof.reason), **proof.evidence}
             yield no_hit_evidence.finding(policy.name, rule.name, rule.lines, proof.reason, evidence=evidence)

@@ -11,7 +11,10 @@ from policyhub.checks.registry import check
 from policyhub.checks.wording import listed
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy, Rule
+
+TOO_MANY = gettext_noop("2^%(bits)g combinations of source, destination and service; more than 2^%(most)g is too wide")
 
 
 @check("PH004", "overbroad-rule", severity=Severity.MEDIUM)
@@ -35,8 +38,8 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         if not opens(policy, rule):
             continue
         width = width_of(policy, rule)
-        reason = _reason(policy, rule, width, context.breadth)
-        if reason:
+        said = _reason(policy, rule, width, context.breadth)
+        if said:
             evidence = {
                 "bits": width.bits,
                 "source_bits": round(width.source, 1),
@@ -48,9 +51,10 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             core = _core_reached(rule, context)
             if core:
                 evidence["reaches_core"] = core
-                reason += f"; it reaches core business ({listed(core)})"
+                words = {"reason": said, "names": listed(core)}
+                said = Message(gettext_noop("%(reason)s; it reaches core business (%(names)s)"), words)
             severity = _severity(policy, rule)
-            yield overbroad_rule.finding(policy.name, rule.name, rule.lines, reason, evidence=evidence, severity=severity)
+            yield overbroad_rule.finding(policy.name, rule.name, rule.lines, said, evidence=evidence, severity=severity)
 
 
 def _severity(policy: Policy, rule: Rule) -> Severity:
@@ -64,11 +68,12 @@ def _core_reached(rule: Rule, context: Context) -> list[str]:
     return [name for name, addresses in core if rule.match.destination.overlaps(addresses)]
 
 
-def _reason(policy: Policy, rule: Rule, width: Width, limits: Breadth) -> str:
+def _reason(policy: Policy, rule: Rule, width: Width, limits: Breadth) -> Message | None:
     if is_everywhere(policy, rule) and not only_icmp(rule):
-        return "any source may reach any destination"
+        return Message(gettext_noop("any source may reach any destination"))
     if has_every_service(rule.match.services) and width.destination > log2(limits.any_service_addresses):
-        return f"every service is open to more than {limits.any_service_addresses:,} destinations"
+        most = f"{limits.any_service_addresses:,}"
+        return Message(gettext_noop("every service is open to more than %(most)s destinations"), {"most": most})
     if width.bits > limits.max_bits and not only_icmp(rule):
-        return f"2^{width.bits:g} combinations of source, destination and service; more than 2^{limits.max_bits:g} is too wide"
-    return ""
+        return Message(TOO_MANY, {"bits": width.bits, "most": limits.max_bits})
+    return None

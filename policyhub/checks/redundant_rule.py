@@ -6,10 +6,15 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import listed
+from policyhub.checks.wording import ACTION, listed
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy, Rule
 from policyhub.domain.rulespace import Coverage, Fate
+
+EARLIER = gettext_noop("earlier rules already %(action)s all of it (%(names)s)")
+LATER = gettext_noop("later rules already %(action)s all of it (%(names)s)")
+BY_DEFAULT = gettext_noop("the policy's default is %(action)s anyway")
 
 
 @check("PH006", "redundant-rule", severity=Severity.LOW)
@@ -25,25 +30,28 @@ def redundant_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     """
     for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
         if answer.fate is Fate.REDUNDANT:
-            direction, subject = "up", "earlier rules"
+            direction, template = "up", EARLIER
         elif answer.fate is Fate.REDUNDANT_BELOW and not _is_clean_up(rule, answer):
-            direction, subject = "down", "later rules"
+            direction, template = "down", LATER
         else:
             continue
         causes = [policy.rules[index] for index in answer.by]
         names = tuple(cause.name for cause in causes)
-        said = [*names, *(["the policy's default"] if answer.by_default else [])]
         logs = rule.logged is True and any(cause.logged is False for cause in causes)
         yield redundant_rule.finding(
             policy.name,
             rule.name,
             rule.lines,
-            f"{subject} already {rule.action.value} all of it ({listed(said)})"
-            if names
-            else f"{said[0]} is {rule.action.value} anyway",
+            Message(template if names else BY_DEFAULT, {"action": ACTION[rule.action], "names": _named(names, answer)}),
             by=names,
             evidence={"direction": direction, "by_default": answer.by_default, "logging_would_change": logs, "rule": rule.text},
         )
+
+
+def _named(names: tuple[str, ...], answer: Coverage) -> str | Message:
+    if not answer.by_default:
+        return listed(names)
+    return Message(gettext_noop("%(names)s, the policy's default"), {"names": listed(names)})
 
 
 def _is_clean_up(rule: Rule, answer: Coverage) -> bool:

@@ -14,11 +14,14 @@ from policyhub.checks.context import Context
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message
 from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Policy
 
 SECTIONS = ("Why it matters", "Example", "Suggested change")
-NOT_CHECKS = ("registry", "context", "catalogue", "history", "breadth", "occasion", "seen_flows", "wording")
+NOT_CHECKS = (
+    "registry", "context", "catalogue", "history", "breadth", "occasion", "seen_flows", "wording", "texts", "evidence",
+)  # fmt: skip
 Body = Callable[..., Iterator[Finding]]
 _SUBJECTS = {"Policy": Policy, "QosPolicy": QosPolicy, "DeviceConfig": DeviceConfig}
 
@@ -50,17 +53,17 @@ class Check:
         policy: str,
         rule: str,
         lines: Iterable[int],
-        message: str,
+        said: Message,
         *,
         evidence: dict[str, Any] | None = None,
         by: Iterable[str] = (),
         severity: Severity | None = None,
-        fix: str = "",
+        advice: Message | None = None,
     ) -> Finding:
-        """A finding of this check; severity and fix are the check's own unless given."""
+        """A finding of this check; severity and advice are the check's own unless given. evidence: plain JSON values."""
         return Finding(
-            self.code, self.name, severity or self.severity, policy, rule, tuple(lines), message,
-            evidence or {}, tuple(by), fix or self.fix,
+            self.code, self.name, severity or self.severity, policy, rule, tuple(lines), said,
+            evidence or {}, tuple(by), advice or Message(self.fix),
         )  # fmt: skip
 
 

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import listed
+from policyhub.checks.wording import ACTION, listed
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy
 from policyhub.domain.rulespace import Fate
+
+ONE = gettext_noop("%(action)s never acts: one earlier rule takes all its packets (%(names)s)")
+TOGETHER = gettext_noop("%(action)s never acts: %(count)d earlier rules together take all its packets (%(names)s)")
 
 
 @check("PH003", "shadowed-rule", severity=Severity.MEDIUM)
@@ -29,12 +33,12 @@ def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         causes = [policy.rules[index] for index in answer.by]
         names = tuple(cause.name for cause in causes)
         other = [cause.name for cause in causes if cause.action is not rule.action]
-        taken = "one earlier rule takes" if len(causes) == 1 else f"{len(causes)} earlier rules together take"
+        words = {"action": ACTION[rule.action], "count": len(causes), "names": listed(names)}
         yield shadowed_rule.finding(
             policy.name,
             rule.name,
             rule.lines,
-            f"{rule.action.value} never acts: {taken} all its packets ({listed(names)})",
+            Message(ONE if len(causes) == 1 else TOGETHER, words),
             by=names,
             severity=Severity.HIGH if rule.action is Action.DENY else Severity.MEDIUM,
             evidence={"cover": "single" if len(causes) == 1 else "union", "other_action": other, "rule": rule.text},
@@ -54,5 +58,5 @@ def coverage_undecided(policy: Policy, context: Context) -> Iterator[Finding]:
         return
     for rule, answer in zip(policy.rules, context.coverage(policy), strict=True):
         if answer.fate is Fate.UNDECIDED:
-            message = "whether earlier rules cover it was not decided: too many pieces"
-            yield coverage_undecided.finding(policy.name, rule.name, rule.lines, message, evidence={"rule": rule.text})
+            said = Message(gettext_noop("whether earlier rules cover it was not decided: too many pieces"))
+            yield coverage_undecided.finding(policy.name, rule.name, rule.lines, said, evidence={"rule": rule.text})

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from policyhub.checks.breadth import opens
 from policyhub.checks.registry import check
+from policyhub.checks.wording import ACTION
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy, Rule
+
+WITHOUT = gettext_noop("%(action)s without logging")
 
 
 @check("PH009", "unlogged-rule", severity=Severity.INFO)
@@ -21,8 +25,8 @@ def unlogged_rule(policy: Policy) -> Iterator[Finding]:
     """
     for rule in policy.rules:
         if rule.logged is False and rule.enabled and _should_be_seen(policy, rule):
-            message = f"{rule.action.value} without logging"
-            yield unlogged_rule.finding(policy.name, rule.name, rule.lines, message, evidence={"rule": rule.text})
+            said = Message(WITHOUT, {"action": ACTION[rule.action]})
+            yield unlogged_rule.finding(policy.name, rule.name, rule.lines, said, evidence={"rule": rule.text})
 
 
 def _should_be_seen(policy: Policy, rule: Rule) -> bool:

@@ -8,7 +8,11 @@ from policyhub.checks.context import Context
 from policyhub.checks.history import Proof, Use, judge_rules
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
+
+NONE = gettext_noop("no hit between %(since)s and %(until)s (window %(window)d days)")
+MORE = gettext_noop("no hit beyond the %(hits)d of before between %(since)s and %(until)s (window %(window)d days)")
 
 
 @check("PH001", "zombie-rule", severity=Severity.MEDIUM)
@@ -26,11 +30,10 @@ def zombie_rule(policy: Policy, context: Context) -> Iterator[Finding]:
         return
     for rule, proof in judge_rules(policy, context):
         if proof.use is Use.UNUSED:
-            yield zombie_rule.finding(policy.name, rule.name, rule.lines, _message(proof, context), evidence={**proof.evidence})
+            yield zombie_rule.finding(policy.name, rule.name, rule.lines, _said(proof, context), evidence={**proof.evidence})
 
 
-def _message(proof: Proof, context: Context) -> str:
+def _said(proof: Proof, context: Context) -> Message:
     since, read_at = str(proof.evidence["since"])[:10], str(proof.evidence["read_at"])[:10]
     hits = proof.evidence["hits"]
-    what = "no hit" if not hits else f"no hit beyond the {hits} of before"
-    return f"{what} between {since} and {read_at} (window {context.window_days} days)"
+    return Message(MORE if hits else NONE, {"since": since, "until": read_at, "hits": hits, "window": context.window_days})

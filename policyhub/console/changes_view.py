@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from policyhub.console import labels
 from policyhub.console.diff import side_by_side
 from policyhub.console.forms import ApproveForm, ReasonForm
+from policyhub.domain.change_outcome import GuardPicture
 from policyhub.models import Change
 
 S = Change.State
@@ -109,4 +110,13 @@ def section_diff(change: Change) -> list[Any]:
     """Our section of the device before and after; empty until it was read back."""
     if not change.after_section:
         return []
-    return side_by_side(change.before_section.splitlines(), change.after_section.splitlines())
+    return side_by_side(section_lines(change.before_section), section_lines(change.after_section))
+
+
+def section_lines(text: str) -> list[str]:
+    """A stored picture of the guard in the reader's language; anything else as it stands."""
+    try:
+        picture = GuardPicture.of_text(text)
+    except ValueError:
+        return text.splitlines()
+    return [labels.said(message.template, message.values) for message in picture.words]

@@ -123,7 +123,7 @@ def _policy_waiting(now: datetime) -> Iterable[Line]:
         )
     for device in rows.quarantined:
         url = reverse("console:devices-detail", args=[device.pk])
-        yield Line(None, f"{device.name}: {device.quarantine_reason}", url, "broken", _("quarantined"))
+        yield Line(None, f"{device.name}: {labels.quarantine(device.quarantine_reason)}", url, "broken", _("quarantined"))
 
 
 def _stuck(now: datetime) -> Iterable[Headline]:

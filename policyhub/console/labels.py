@@ -32,7 +32,11 @@ CHECKS: dict[str, tuple[Text, Text]] = {
     "zombie-rule": (_("Rule without hits"), _("No packet matched it over the whole window, and counting is proven.")),
     "no-hit-evidence": (_("Hits not known"), _("The device does not prove how often this rule matches, so nothing is claimed.")),
     "shadowed-rule": (_("Shadowed rule"), _("Earlier rules catch everything it would match and do something else.")),
-    "redundant-rule": (_("Redundant rule"), _("Earlier rules already do the same for everything it would match.")),
+    "redundant-rule": (_("Redundant rule"), _("Other rules already do the same for everything it would match.")),
+    "coverage-undecided": (
+        _("Coverage not decided"),
+        _("Whether earlier rules catch everything it would match could not be worked out. This does not mean that it is fine."),
+    ),
     "correlated-rules": (_("Rules that overlap"), _("They overlap in part with different actions: their order decides.")),
     "generalization": (_("Generalisation"), _("A wider rule follows a narrower one with another action.")),
     "overbroad-rule": (_("Rule too wide"), _("It permits far more addresses or services than a person can vouch for.")),
@@ -135,6 +139,33 @@ def said(template: str, values: Mapping[str, Any] | None) -> str:
         return translated % {key: word(value) for key, value in values.items()} if values else translated
     except (KeyError, TypeError, ValueError):
         return translated
+
+
+def _kept(stored: Any, plain: str) -> str:
+    """A message as a column of JSON keeps it; `plain` where none is kept: words of a person, or a sentence without values."""
+    if isinstance(stored, Mapping) and "text" in stored:
+        return said(str(stored["text"]), stored.get("values"))
+    return said(plain, None)
+
+
+def finding_said(finding: Any) -> str:
+    """What was found."""
+    return _kept((finding.said or {}).get("message"), finding.message)
+
+
+def finding_advice(finding: Any) -> str:
+    """What to do about it."""
+    return _kept((finding.said or {}).get("fix"), finding.fix)
+
+
+def change_reason(change: Any) -> str:
+    """Why it was planned."""
+    return _kept(change.reason_said, change.reason)
+
+
+def quarantine(reason: str) -> str:
+    """Why nothing is sent to a device."""
+    return said(reason, None)
 
 
 def event_said(event: Any) -> str:

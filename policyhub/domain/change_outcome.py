@@ -6,8 +6,13 @@ import re
 from dataclasses import dataclass
 
 from policyhub.domain.change import ChangeKind, GuardSpec, GuardState, PushOutcome
+from policyhub.domain.message import Message, gettext_noop
 
 _HEAD = re.compile(r"^guard: (not installed|installed, intact|installed, not as rendered); lines naming it: (\d+)$")
+
+INTACT = gettext_noop("the guard is installed, exactly as rendered")
+CHANGED = gettext_noop("the guard is installed, but not as rendered")
+ABSENT = gettext_noop("the guard is not installed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,17 @@ class GuardPicture:
     def text(self) -> str:
         how = ("installed, intact" if self.intact else "installed, not as rendered") if self.installed else "not installed"
         return "\n".join([f"guard: {how}; lines naming it: {self.mentions}", *(f"member {m}" for m in sorted(self.members))])
+
+    @property
+    def words(self) -> tuple[Message, ...]:
+        """`text` for people, line by line."""
+        how = (INTACT if self.intact else CHANGED) if self.installed else ABSENT
+        members = (Message(gettext_noop("member %(member)s"), {"member": member}) for member in sorted(self.members))
+        return (
+            Message(how),
+            Message(gettext_noop("lines of the device that name it: %(count)d"), {"count": self.mentions}),
+            *members,
+        )
 
 
 def mentions(spec: GuardSpec, running: str) -> int:

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from policyhub.domain.message import Message
+
+NO_ADVICE = Message("")
+
 
 class Severity(StrEnum):
     CRITICAL = "critical"
@@ -25,7 +29,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`by`: rules that cause it (the coverers). `lines`: 1-based source lines. `fix`: suggestion in plain words."""
+    """said: what was found. advice: suggestion in plain words. `by`: rules that cause it (the coverers). `lines`: 1-based."""
 
     code: str
     name: str
@@ -33,11 +37,21 @@ class Finding:
     policy: str
     rule: str
     lines: tuple[int, ...]
-    message: str
+    said: Message
     evidence: Mapping[str, Any] = field(default_factory=dict)
     by: tuple[str, ...] = ()
-    fix: str = ""
+    advice: Message = NO_ADVICE
     device: str = ""
+
+    @property
+    def message(self) -> str:
+        """In English, as files and programs read it."""
+        return str(self.said)
+
+    @property
+    def fix(self) -> str:
+        """The advice in English."""
+        return str(self.advice)
 
     @property
     def fingerprint(self) -> str:

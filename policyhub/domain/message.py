@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 def gettext_noop(text: str) -> str:
@@ -18,9 +19,32 @@ class Message:
     template: str
     values: Mapping[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Message:
+        """Inverse of `as_json`. Raises KeyError on anything else."""
+        values = stored.get("values") or {}
+        return cls(
+            str(stored["text"]),
+            {key: cls.of(value) if isinstance(value, Mapping) and "text" in value else value for key, value in values.items()},
+        )
+
     def __str__(self) -> str:
-        return self.template % self.values if self.values else self.template
+        return self.read(gettext_noop)
+
+    def read(self, translate: Callable[[str], str]) -> str:
+        """In the language of `translate` (msgid -> text), messages inside it too. A template without values is no format."""
+        template = translate(self.template) if self.template else ""  # a catalogue answers "" with its header
+        if not self.values:
+            return template
+        return template % {
+            key: value.read(translate) if isinstance(value, Message) else value for key, value in self.values.items()
+        }
 
     def as_json(self) -> dict[str, object]:
         plain = {key: value.as_json() if isinstance(value, Message) else value for key, value in self.values.items()}
         return {"text": self.template, "values": plain}
+
+
+def spoken(text: str | Message) -> Message:
+    """Words of a person or a device as a message that no catalogue knows; a message is what it is."""
+    return text if isinstance(text, Message) else Message("%(words)s", {"words": text})

@@ -13,6 +13,7 @@ class Change(models.Model):
     spec: GuardSpec fields and, for members, `member`. lines/inverse/reads: as rendered; plan_sha256 binds approval to them.
     fencing: token of the lease that last touched the device for this change; a worker with a lower one must stop.
     confirm_by: "config" confirms once the configuration reads back as planned; "packets" waits for `actions.changes.confirm`.
+    reason: in English, for search and commands. reason_said: as domain.message stores it; {} for a person's words.
     notify_task/notify_id: Celery task name and id dispatched on every state where somebody else has the next move.
     """
 
@@ -50,6 +51,7 @@ class Change(models.Model):
     notify_task = models.CharField(max_length=64, blank=True)
     notify_id = models.BigIntegerField(null=True, blank=True)
     reason = models.TextField(blank=True)
+    reason_said = models.JSONField(default=dict, blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
     actor = models.CharField(max_length=150)
     idempotency_key = models.CharField(max_length=64, unique=True)

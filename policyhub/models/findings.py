@@ -42,7 +42,10 @@ class Sweep(models.Model):
 
 
 class Finding(models.Model):
-    """A finding lives over sweeps: same fingerprint, same row. It is resolved when a sweep no longer sees it."""
+    """A finding lives over sweeps: same fingerprint, same row. It is resolved when a sweep no longer sees it.
+
+    message, fix: in English, for search and commands. said: {"message", "fix"} as policyhub.domain.message.Message stores them.
+    """
 
     class Status(models.TextChoices):
         NEW = "new", _("new")
@@ -62,6 +65,7 @@ class Finding(models.Model):
     message = models.TextField()
     evidence = models.JSONField(default=dict)
     fix = models.TextField(blank=True)
+    said = models.JSONField(default=dict, blank=True)
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.NEW)
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()

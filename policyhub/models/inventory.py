@@ -71,6 +71,8 @@ class Credential(models.Model):
 
 
 class Device(models.Model):
+    """checked_at: when a sweep last ran the checks on its configuration; None = nobody knows what is wrong with it."""
+
     class Role(models.TextChoices):
         ACCESS = "access", _("access")
         CORE = "core", _("core")
@@ -89,6 +91,7 @@ class Device(models.Model):
     enabled = models.BooleanField(_("enabled"), default=True)
     quarantine_reason = models.CharField(_("quarantine"), max_length=255, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    checked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ("name",)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
 from policyhub.domain.finding import Severity
-from policyhub.models import Finding
+from policyhub.models import Device, Finding
 
 OPEN = (Finding.Status.NEW, Finding.Status.ACKNOWLEDGED, Finding.Status.REGRESSED)
 WORST_FIRST = Case(
@@ -56,6 +56,14 @@ def open_by_severity() -> dict[str, int]:
     """Open findings per severity, worst first; every severity has an entry."""
     counted = dict(Finding.objects.filter(status__in=OPEN).order_by().values_list("severity").annotate(n=Count("pk")))
     return {severity.value: counted.get(severity.value, 0) for severity in Severity}
+
+
+def unchecked(device: int | None = None, realm: str | None = None) -> int:
+    """Devices whose rules no sweep has looked at: without findings, and not without faults."""
+    rows = Device.objects.filter(enabled=True, checked_at__isnull=True)
+    if device:
+        rows = rows.filter(pk=device)
+    return (rows if realm is None else rows.filter(realm__name=realm)).count()
 
 
 def names() -> list[str]:

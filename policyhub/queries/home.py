@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from policyhub.domain.change import ChangeKind
 from policyhub.models import Change, ChangeEvent, Device, Finding, HostKey, Sweep
-from policyhub.queries.findings import OPEN, open_by_severity
+from policyhub.queries.findings import OPEN, open_by_severity, unchecked
 from policyhub.queries.listings import latest_sweep
 
 DAY = timedelta(hours=24)
@@ -65,11 +65,12 @@ def done_today(now: datetime) -> list[ChangeEvent]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Open findings per severity, the newest of them, and the last sweep (None: never swept)."""
+    """Open findings per severity, the newest of them, the last sweep (None: never swept), devices no sweep has looked at."""
 
     by_severity: dict[str, int]
     newest: tuple[Finding, ...]
     sweep: Sweep | None
+    unchecked: int
 
     @property
     def total(self) -> int:
@@ -78,7 +79,7 @@ class Standing:
 
 def standing() -> Standing:
     newest = Finding.objects.select_related("device").filter(status__in=OPEN, severity__in=("critical", "high"))
-    return Standing(open_by_severity(), tuple(newest.order_by("-first_seen_at")[:5]), latest_sweep())
+    return Standing(open_by_severity(), tuple(newest.order_by("-first_seen_at")[:5]), latest_sweep(), unchecked())
 
 
 def pulse() -> str:

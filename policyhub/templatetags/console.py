@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from policyhub.console import frame, labels, units
+from policyhub.checks import evidence
+from policyhub.console import changes_view, frame, labels, units
 from policyhub.domain.qos import dscp_name, phb_of
 from policyhub.domain.redaction import redact
 from policyhub.models.findings import SEVERITIES
@@ -90,6 +92,64 @@ def check_title(name: str) -> labels.Text:
 @register.filter
 def check_reason(name: str) -> labels.Text:
     return labels.check_reason(name)
+
+
+@register.filter
+def finding_said(finding: Any) -> str:
+    return labels.finding_said(finding)
+
+
+@register.filter
+def finding_advice(finding: Any) -> str:
+    return labels.finding_advice(finding)
+
+
+@register.filter
+def change_reason(change: Any) -> str:
+    return labels.change_reason(change)
+
+
+@register.filter
+def section_lines(text: str) -> list[str]:
+    return changes_view.section_lines(text)
+
+
+@register.filter
+def quarantine(reason: str) -> str:
+    return labels.quarantine(reason)
+
+
+@register.filter
+def facts(stored: Any) -> tuple[evidence.Fact, ...]:
+    """Rows of a finding's evidence."""
+    return evidence.facts(stored) if isinstance(stored, dict) else ()
+
+
+@register.simple_tag
+def fact(row: evidence.Fact) -> SafeString | str:
+    """The value of one row of evidence, readable; what the device does not say is a dash, never 0."""
+    match row.form:
+        case "unknown":
+            return unknown(_("the device does not say"))
+        case "time":
+            return when(row.value)
+        case "flag":
+            return _("yes") if row.value else _("no")
+        case "word":
+            return _(row.value)
+        case "count":
+            return units.number(row.value) if float(row.value).is_integer() else str(row.value)
+        case "bits":
+            return format_html("2<sup>{}</sup>", f"{row.value:g}")
+        case "names":
+            return _codes((redact(name),) for name in row.value) if row.value else _("none")
+        case "pairs":
+            return _codes((f"{key} {redact(value)}",) for key, value in row.value)
+    return format_html("<code>{}</code>", redact(str(row.value)))
+
+
+def _codes(rows: Iterable[tuple[str]]) -> SafeString:
+    return format_html_join(", ", "<code>{}</code>", rows)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from policyhub.checks.catalogue import words
 from policyhub.checks.context import Context
 from policyhub.checks.registry import BadCheck, all_checks, check, run_checks, select
 from policyhub.domain.errors import BadInput
@@ -35,6 +36,7 @@ def test_generated_pages_are_current_and_none_is_left_over():
     assert {path.name for path in DOCS.glob("*.md")} == set(pages), "run python docs/checks/generate.py"
     for name, text in pages.items():
         assert (DOCS / name).read_text(encoding="utf-8") == text, f"{name}: run python docs/checks/generate.py"
+    assert generate.WORDS.read_text(encoding="utf-8") == words(all_checks()), "run python docs/checks/generate.py"
 
 
 @pytest.mark.parametrize("one", all_checks(), ids=lambda one: one.name)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from django.utils import translation
+from django.utils.translation import gettext
 
 from flowguard.console import labels as traffic
 from flowguard.domain import guardrails, judgement
+from policyhub.checks import evidence
+from policyhub.checks.catalogue import texts
+from policyhub.checks.registry import Check, all_checks
 from policyhub.console import labels
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("policyhub", "flowguard")
+SPEAKING = ("policyhub/checks", "policyhub/domain", "policyhub/actions", "flowguard/domain", "flowguard/actions")
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 def catalogue(app: str, root: Path = ROOT) -> Path:
@@ -66,8 +74,84 @@ def test_every_label_has_a_chinese_word() -> None:
     texts = [*labels.CHANGE_KIND.values(), *labels.PUSH_OUTCOME.values(), *labels.GUARDRAILS.values(), *traffic.SIGNALS.values()]
     texts += [text for pair in (*labels.CHECKS.values(), *traffic.VERDICTS.values(), *traffic.OUTCOMES.values()) for text in pair]
     with translation.override("zh-hans"):
-        plain = [str(text) for text in texts if not re.search(r"[\u4e00-\u9fff]", str(text))]
+        plain = [str(text) for text in texts if not CHINESE.search(str(text))]
     assert not plain
+
+
+def untranslated(msgids: Iterable[str]) -> list[str]:
+    with translation.override("zh-hans"):
+        return [text for text in msgids if not CHINESE.search(gettext(text))]
+
+
+def constants(node: ast.AST) -> Iterator[ast.Constant]:
+    """Strings in an expression that may become its value: not keys of dicts, not subscripts."""
+    match node:
+        case ast.Constant(value=str()):
+            yield node
+        case ast.Dict():
+            for value in node.values:
+                yield from constants(value)
+        case ast.Subscript():
+            yield from constants(node.value)
+        case ast.IfExp():
+            yield from constants(node.body)
+            yield from constants(node.orelse)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from constants(child)
+
+
+def templates(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """(template, whether it is marked for the catalogue) of every message that a module makes, also by names of the module."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    marked = {node for call in calls if call.func.id == "gettext_noop" for node in constants(call)}  # type: ignore[attr-defined]
+    named = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in calls:
+        if call.func.id != "Message" or not call.args:  # type: ignore[attr-defined]
+            continue
+        names = [node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)]
+        for place in (call.args[0], *(named[name] for name in names if name in named)):
+            yield from ((node.value, node in marked) for node in constants(place))
+    yield from ((node.value, True) for node in marked)
+
+
+def speaking() -> dict[str, ast.Module]:
+    paths = [path for room in SPEAKING for path in sorted((ROOT / room).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def has_words(template: str) -> bool:
+    return bool(re.search(r"[A-Za-z]{2}", re.sub(r"%\(\w+\)[^a-zA-Z]*[a-z]", "", template)))
+
+
+def test_every_message_that_is_stored_is_marked_and_has_chinese_words() -> None:
+    found = {name: set(templates(tree)) for name, tree in speaking().items()}
+    assert sum(len(rows) for rows in found.values()) > 120
+    unmarked = [(name, text) for name, rows in found.items() for text, marked in rows if not marked and has_words(text)]
+    assert unmarked == []
+    assert untranslated(text for rows in found.values() for text, _ in rows if has_words(text)) == []
+
+
+def test_the_scan_sees_templates_that_nobody_marked() -> None:
+    source = 'A = "a word"\nB = {"key": gettext_noop("two words")}\nMessage(A)\nMessage(B["key"])\nMessage(f"no {x} word")\n'
+    assert set(templates(ast.parse(source))) == {("a word", False), ("two words", True), ("no ", False), (" word", False)}
+
+
+@pytest.mark.parametrize("one", all_checks(), ids=lambda one: one.name)
+def test_what_a_check_says_of_itself_and_advises_has_chinese_words(one: Check) -> None:
+    assert untranslated(texts(one)) == []
+    assert one.name in labels.CHECKS
+
+
+def test_evidence_has_chinese_labels_and_words() -> None:
+    assert untranslated(label for label, _ in evidence.FIELDS.values() if label) == []
+    assert untranslated(evidence.WORDS.values()) == []
 
 
 def test_every_guard_rail_has_a_name_in_words() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from flowguard.models import Enforcement, EnforcementEvent, Guard, Sensor, Verdict
 from policyhub.actions import changes_record
 from policyhub.domain.change import Commands
+from policyhub.domain.change_outcome import GuardPicture
+from policyhub.domain.message import Message
 from policyhub.models import Change, ChangeEvent, Device
 from tests.support.sample_network import NS, nanoseconds
 
@@ -19,7 +21,7 @@ INSTALL = (
     "nft add rule inet phg_core1 mark iifname in0 ip saddr @members4 ip dscp { cs5, va, ef, cs6, cs7 } counter ip dscp set cs0",
 )
 INVERSE = ("nft delete table inet phg_core1",)
-SECTION = "table inet phg_core1 {\n\tset members4 {\n\t\ttype ipv4_addr\n\t\tflags interval\n%s\t}\n\tchain mark { ... }\n}\n"
+EMPTY, HELD = (GuardPicture(True, True, frozenset(members), 4).text for members in ((), ("10.10.8.103/32",)))
 SPEC: dict[str, Any] = {
     "name": "PHG-CORE1",
     "interfaces": ["in0"],
@@ -112,6 +114,7 @@ def change(device: Device, now: datetime, kind: str, state: str, number: int, **
     adding = (f"nft add element inet phg_core1 members4 {{ {next(iter(member.values()), '')} }}",)
     lines, inverse = (adding, tuple(line.replace("add", "delete") for line in adding)) if member else (INSTALL, INVERSE)
     spec = {**SPEC, **member}
+    why = Message("enforcement #%(number)d is over", {"number": number})
     row = Change(
         device=device,
         kind=kind,
@@ -124,7 +127,8 @@ def change(device: Device, now: datetime, kind: str, state: str, number: int, **
         idempotency_key=f"sample-{number}",
         created_at=now,
         guardrails=RAILS if member else [],
-        reason="prepared in the change window of Sunday" if not member else f"enforcement #{number}, profile lab",
+        reason=str(why) if member else "prepared in the change window of Sunday",
+        reason_said=why.as_json() if member else {},
         **fields,
     )
     row.plan_sha256 = changes_record.plan_sha256(device, kind, spec, Commands(lines, inverse, ("nft -s list ruleset",)))
@@ -147,14 +151,14 @@ def timeline(row: Change, now: datetime, *states: tuple[str, str]) -> None:
 def guard_rows(core: Device, now: datetime) -> tuple[Guard, Change, Change]:
     """An installed guard, a change that was verified by packets, and one that waits for approval."""
     earlier = now - timedelta(days=2)
-    install = change(core, earlier, "guard-install", "confirmed", 1, push_outcome="applied", after_section=SECTION % "")
+    install = change(core, earlier, "guard-install", "confirmed", 1, push_outcome="applied", after_section=EMPTY)
     timeline(
         install, earlier, *((state, state) for state in ("proposed", "approved", "armed", "pushed", "verified", "confirmed"))
     )
     guard = Guard.objects.create(
         device=core, name="PHG-CORE1", spec=SPEC, state="installed", install_change=install, created_at=earlier
     )
-    sections = {"before_section": SECTION % "", "after_section": SECTION % "\t\telements = { 10.10.8.103 }\n"}
+    sections = {"before_section": EMPTY, "after_section": HELD}
     then = now - timedelta(minutes=4)
     fields = {"push_outcome": "applied", "confirm_by": "packets", "pushed_at": then, **sections}
     confirmed = change(core, then, "member-add", "confirmed", 3, **fields)

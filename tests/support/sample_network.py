@@ -5,11 +5,18 @@ from __future__ import annotations
 import hashlib
 import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import Group, User
 
 from flowguard.models import IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor, StreamGap, VerdictBatch
 from policyhub.actions.secrets import seal
+from policyhub.actions.sessions import LOGIN_REFUSED
+from policyhub.checks import ef_without_limit, history, overbroad_rule, shadowed_rule, unlogged_rule, zombie_rule
+from policyhub.checks.registry import select
+from policyhub.checks.wording import ACTION
+from policyhub.domain.message import Message
+from policyhub.domain.rules import Action
 from policyhub.models import ConfigSnapshot, Credential, Device, DeviceGroup, Exemption, Finding, HostKey, Realm, Sweep
 
 PASSWORD = "correct horse battery"
@@ -67,7 +74,7 @@ def devices(now: datetime) -> tuple[Device, Device, Device]:
         platform="cisco_asa",
         role="firewall",
         host="198.51.100.9",
-        quarantine_reason="the login was refused once; no second try, so that the account is not locked",
+        quarantine_reason=LOGIN_REFUSED,
     )
     return core, edge, wall
 
@@ -100,43 +107,81 @@ def inventory(core: Device, edge: Device, now: datetime) -> tuple[ConfigSnapshot
     return snapshot, key
 
 
-FINDINGS = (
-    ("PH204", "ef-without-limit", "critical", "QOS-CORE", "class VOICE", "EF enters here and nothing limits it."),
+def _said(template: str, **values: object) -> Message:
+    return Message(template, values)
+
+
+PERMIT, DENY = (ACTION[action] for action in (Action.PERMIT, Action.DENY))
+COUNTED = {"counts": "packets", "read_at": "2026-11-30T08:00:00+00:00"}
+# code, severity, policy, rule, what was found, evidence: as the checks write them
+FINDINGS: tuple[tuple[str, str, str, str, Message, dict[str, Any]], ...] = (
+    (
+        "PH204",
+        "critical",
+        "QOS-CORE",
+        "class VOICE",
+        _said(ef_without_limit.ATTACHED, **{"class": "VOICE", "interfaces": "GigabitEthernet0/1"}),
+        {"queue": "priority", "interfaces": ["GigabitEthernet0/1", "GigabitEthernet0/2"]},
+    ),
     (
         "PH003",
-        "shadowed-rule",
         "high",
         "OUTSIDE_IN",
         "line 118",
-        "permit tcp 10.20.0.0/16 is covered by lines 12 and 40, which deny.",
+        _said(shadowed_rule.TOGETHER, action=PERMIT, count=2, names="line 12, line 40"),
+        {"cover": "union", "other_action": ["line 12"], "rule": "permit tcp 10.20.0.0 255.255.0.0 any eq 443"},
     ),
-    ("PH004", "overbroad-rule", "high", "OUTSIDE_IN", "line 7", "permits 65,536 addresses to every port of 10.20.5.0/24."),
-    ("PH001", "zombie-rule", "medium", "INSIDE_OUT", "line 30", "no hit in 92 days; counting is proven by two readings."),
-    ("PH002", "no-hit-evidence", "low", "INSIDE_OUT", "line 31", "only 12 of 90 days are covered by readings."),
-    ("PH007", "disabled-rule", "info", "INSIDE_OUT", "line 44", "the rule is disabled."),
+    (
+        "PH004",
+        "high",
+        "OUTSIDE_IN",
+        "line 7",
+        _said(overbroad_rule.TOO_MANY, bits=56.0, most=52.0),
+        {"bits": 56.0, "source_bits": 16.0, "destination_bits": 16.0, "service_bits": 24.0, "max_bits": 52.0},
+    ),
+    (
+        "PH001",
+        "medium",
+        "INSIDE_OUT",
+        "line 30",
+        _said(zombie_rule.NONE, since="2026-08-30", until="2026-11-30", hits=0, window=90),
+        {**COUNTED, "hits": 0, "since": "2026-08-30T08:00:00+00:00", "proof": "readings"},
+    ),
+    (
+        "PH002",
+        "low",
+        "INSIDE_OUT",
+        "line 31",
+        _said(history.ABSENT, day="2026-08-30"),
+        {**COUNTED, "hits": None, "reason": "the rule is not in the counters of 2026-08-30"},
+    ),
+    ("PH009", "info", "INSIDE_OUT", "line 44", _said(unlogged_rule.WITHOUT, action=DENY), {"rule": "deny ip any any"}),
 )
 
 
 def findings(device: Device, now: datetime, count: int = len(FINDINGS)) -> Finding:
     for index in range(count):
-        code, name, severity, policy, rule, message = FINDINGS[index % len(FINDINGS)]
+        code, severity, policy, rule, said, evidence = FINDINGS[index % len(FINDINGS)]
+        (check,) = select([code])
         row = Finding.objects.create(
             device=device,
             fingerprint=hashlib.sha256(f"{device.pk}/{index}".encode()).hexdigest(),
             code=code,
-            name=name,
+            name=check.name,
             severity=severity,
             policy=policy,
             rule=rule if index < len(FINDINGS) else f"{rule}/{index}",
-            message=message,
+            message=str(said),
+            said={"message": said.as_json(), "fix": Message(check.fix).as_json()},
             lines=[118, 119],
             by=["line 12", "line 40"],
-            evidence={"hits": None, "window_days": 92, "witness": "tcp 10.20.1.9:40000 > 10.2.0.5:443"},
-            fix="Remove it after a week disabled.",
+            evidence=evidence,
+            fix=check.fix,
             first_seen_at=now - timedelta(days=3),
             last_seen_at=now - timedelta(hours=2),
             status="regressed" if index == 1 else "new",
         )
+    Device.objects.filter(pk=device.pk).update(checked_at=now - timedelta(hours=2))
     first = Finding.objects.order_by("pk").first()
     assert first is not None
     Exemption.objects.create(finding=row, owner="li.wei", reason="migration", granted_at=now, expires_at=now + timedelta(days=30))

@@ -16,16 +16,22 @@ from policyhub.console.labels import check_title
 from policyhub.console.views.base import page, paged, way_back
 from policyhub.queries import findings as queries
 from policyhub.queries.findings import FindingFilter
+from policyhub.queries.listings import latest_sweep
 
 
 @page("policyhub.view_finding")
 def index(request: HttpRequest) -> HttpResponse:
     form = FindingFilterForm(request.GET, names=[(name, check_title(name)) for name in queries.names()])
     wish = form.wish()
-    rows = queries.findings(
-        FindingFilter(wish["severity"], wish["name"], wish["device"] or None, wish["status"], wish["q"], realm_of(request))
-    )
-    context = {"page": paged(request, rows), "form": form, "by_severity": queries.open_by_severity()}
+    device, realm = wish["device"] or None, realm_of(request)
+    rows = queries.findings(FindingFilter(wish["severity"], wish["name"], device, wish["status"], wish["q"], realm))
+    context = {
+        "page": paged(request, rows),
+        "form": form,
+        "by_severity": queries.open_by_severity(),
+        "unchecked": queries.unchecked(device, realm),
+        "swept": latest_sweep() is not None,
+    }
     return render(request, "console/findings.html", context)
 
 
