@@ -56,7 +56,28 @@ def fortios(rules: int, seed: int = 7) -> str:
     return "\n".join([*lines, "end", ""])
 
 
-WRITERS: dict[str, Callable[[int], str]] = {"fortinet_fortios": fortios}
+def panos(rules: int, seed: int = 7) -> str:
+    """The same shape as XML of a firewall, one entry per line."""
+    rng = random.Random(seed)
+    hosts = [f"H_{n}" for n in range(max(50, rules // 2))]
+    groups = [f"G_{n}" for n in range(rules // 12)]
+    lines = ['<config version="10.2.0" urldb="x"><devices><entry name="d"><vsys><entry name="vsys1">', "<address>"]
+    for n, name in enumerate(hosts):
+        lines.append(f'<entry name="{name}"><ip-netmask>10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}</ip-netmask></entry>')
+    lines += ["</address>", "<address-group>"]
+    for at, name in enumerate(groups):
+        names = [*rng.sample(hosts, rng.randrange(2, 20)), *(groups[at - 1 : at] if rng.random() < 0.1 else ())]
+        lines.append(f'<entry name="{name}"><static>{"".join(f"<member>{m}</member>" for m in names)}</static></entry>')
+    lines += ["</address-group>", "<rulebase><security><rules>"]
+    for n in range(rules):
+        fields = {"from": "outside", "to": "inside", "source": rng.choice([*hosts, *groups]), "destination": rng.choice(hosts)}
+        fields |= {"source-user": "any", "category": "any", "application": "any", "service": rng.choice(["any", "service-http"])}
+        inner = "".join(f"<{key}><member>{value}</member></{key}>" for key, value in fields.items())
+        lines.append(f'<entry name="r{n}">{inner}<action>{rng.choice(["allow", "allow", "deny"])}</action></entry>')
+    return "\n".join([*lines, "</rules></security></rulebase></entry></vsys></entry></devices></config>", ""])
+
+
+WRITERS: dict[str, Callable[[int], str]] = {"fortinet_fortios": fortios, "paloalto_panos": panos}
 
 
 def parse_seconds(platform: str, text: str, rules: int, runs: int = RUNS) -> float:

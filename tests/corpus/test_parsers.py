@@ -25,6 +25,7 @@ FOLDERS = {
     "huawei_vrp": ("huawei_vrp", "huawei_cloudengine", "huawei_ne"),
     "juniper_junos": ("juniper_junos",),
     "linux_nftables": ("linux_nftables",),
+    "paloalto_panos": ("paloalto_panos",),
 }
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
@@ -37,6 +38,7 @@ MOST_UNPARSED = {
     "huawei_vrp": 0.20,
     "juniper_junos": 0.003,
     "linux_nftables": 0.05,
+    "paloalto_panos": 0.001,
 }
 VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
@@ -50,6 +52,8 @@ OUTPUTS = (
     "cisco_ios/genieparser__Show",
     "_display_",
     "nft__files__error",
+    "paloalto_panos/ntc__paloalto_panos_show_counter",
+    "vsys1-stats",
     "juniper_junos/genieparser__Show",
     "juniper_junos/ntc__",
     "show_chassis_cluster_status",

@@ -15,7 +15,7 @@ from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
 
 HERE = Path(__file__).parent
-PLATFORMS = ("fortinet_fortios", "huawei_vrp", "linux_nftables")
+PLATFORMS = ("fortinet_fortios", "huawei_vrp", "linux_nftables", "paloalto_panos")
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
     "fortinet_fortios": [
@@ -42,6 +42,17 @@ PIECES = {
         "goto c", "counter packets 1 bytes", "limit rate over", "mbytes/second", "set s { type ipv4_addr; elements = {",
         "10.0.0.0/8", "meta", "ct", "queue", "log prefix", "# handle 3", "ip dscp set", "flush ruleset", "delete table f",
         "add rule f c", "insert", "²", "counter k {",
+    ],
+    "paloalto_panos": [
+        "<config>", "</config>", "<devices>", '<entry name="a">', "</entry>", "<member>", "</member>", "any", "<vsys>",
+        "<rulebase>", "<security>", "<rules>", "<action>", "allow", "</action>", "&lt;", "&x;", "<!DOCTYPE a [", "<!-- x -->",
+        "<?xml version='1.0'?>", "set rulebase security rules r1", "set address a ip-netmask 10.0.0.1", "from", "to", "[", "]",
+        '"', "'", "set", "delete", "move", "before", "top", "rename a to b", "set device-group g", "parent-dg g",
+        "set network interface ethernet", "set zone z network", "config {", "rulebase {", "}", ";", "action allow;",
+        "application/service", "0:any/tcp/any/70000", "translate-to", "²", "terminal yes",
+        "set service s protocol tcp port 99999-1", "ip-wildcard 1.1.1.1/85.85.85.85", "<rule-hit-count>", "<hit-count>",
+        ",TRAFFIC,end,", "set application-group g members g", "set address-group g static g", "source any", "negate-source yes",
+        "rule-type intrazone",
     ],
 }  # fmt: skip
 
@@ -130,7 +141,7 @@ def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
                 before.endswith((",", "\\")) or not before.endswith(("{", "}", ";", "accept", "drop"))
             ):
                 continue
-            if platform == "fortinet_fortios" and "\n".join(lines[:at]).replace('\\"', "").count('"') % 2:
+            if platform in ("fortinet_fortios", "paloalto_panos") and "\n".join(lines[:at]).replace('\\"', "").count('"') % 2:
                 continue  # inside a text of several lines
             text = "\n".join([*lines[:at], odd, *lines[at:]])
             found = REGISTRY.get(platform).parse(text)
@@ -160,7 +171,30 @@ def worst_fortios(size: int) -> list[str]:
     ]
 
 
+def worst_panos(size: int) -> list[str]:
+    entries = "".join(f'<entry name="r{n}"><action>allow</action></entry>' for n in range(size // 4))
+    groups = "".join(f"set address-group g{n} static [ g{n + 1} g{n + 2} ]\n" for n in range(size // 4))
+    rules = "".join(f"set rulebase security rules r{n} action allow\n" for n in range(size // 4))
+    return [
+        f"<config><devices><entry><vsys><entry name='vsys1'><rulebase><security><rules>{entries}",
+        "<a>" * size,
+        "<mgt-config><entry name='" + "x" * size + "'>" + "<y/>" * size + "</entry></mgt-config>",
+        "<config/>\n" * size,
+        "<rules></rules>" * (size // 4),
+        groups,
+        rules + "".join(f"move rulebase security rules r{n} top\n" for n in range(size // 4)),
+        "set rulebase security rules r source [ " + " ".join(f"10.{n >> 8 & 255}.{n & 255}.1" for n in range(size)) + " ]",
+        'set a "\n' * size,
+        "config {\n" * size,
+        "a b\n" * size + "x {",
+        '"' * size,
+        "set device-group g0 parent-dg g1\n" + "".join(f"set device-group g{n} parent-dg g{n + 1}\n" for n in range(size // 40)),
+    ]
+
+
 def worst(platform: str, size: int) -> list[str]:
+    if platform == "paloalto_panos":
+        return worst_panos(size)
     if platform == "fortinet_fortios":
         return worst_fortios(size)
     if platform == "huawei_vrp":

@@ -25,6 +25,7 @@ class _Reading:
     stack: list[Node]
     words: list[str] = field(default_factory=list)
     first: int = 0
+    begun: list[Line] = field(default_factory=list)
     group: list[str] | None = None
     too_deep: int = 0
 
@@ -37,6 +38,7 @@ def read_braces(lines: Iterable[Line]) -> BraceText:
     last: Line | None = None
     for line in lines:
         last = line
+        _give_up(reading, line)
         for mark in TOKEN.findall(line.text):
             _take(reading, mark, line)
         if reading.words and reading.words[0].endswith(":") and reading.group is None:
@@ -50,6 +52,16 @@ def read_braces(lines: Iterable[Line]) -> BraceText:
             _close(node, last.number)
         result.odd.append((last, reason))
     return result
+
+
+def _give_up(reading: _Reading, line: Line) -> None:
+    """A statement that is still open when a line of its own sense begins has lost its end; keys go on with one word per line."""
+    if reading.words and reading.group is None and len(line.text.split(None, 1)) > 1:
+        reading.result.odd.extend((known, "a semicolon is missing") for known in reading.begun)
+        reading.words.clear()
+    if not reading.words:
+        reading.begun.clear()
+    reading.begun.append(line)
 
 
 def _take(reading: _Reading, mark: str, line: Line) -> None:

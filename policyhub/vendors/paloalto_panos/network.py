@@ -11,7 +11,7 @@ from policyhub.domain.objects import Zone
 from policyhub.vendorkit.lexing import is_decimal
 from policyhub.vendors.paloalto_panos import qos
 from policyhub.vendors.paloalto_panos.reading import Reading, Scope
-from policyhub.vendors.paloalto_panos.tree import Node, words
+from policyhub.vendors.paloalto_panos.tree import Node, unknown, words
 
 ZONE_KINDS = ("layer3", "layer2", "virtual-wire", "tap", "external", "tunnel")
 WITH_PORTS = ("ethernet", "aggregate-ethernet")
@@ -19,6 +19,10 @@ ALONE = ("vlan", "loopback", "tunnel", "cellular", "sdwan")
 ROUTERS = ("virtual-router", "logical-router")
 MBPS = 1_000_000
 ROUTE_FIELDS = words("static-route")
+INTERFACE_FIELDS = words("interface")
+ZONE_FIELDS = words("zone")
+ZONE_NETWORK_FIELDS = words("zone-network")
+IMPORT_FIELDS = words("import")
 
 
 def read(reading: Reading, node: Node, context: str) -> None:
@@ -66,6 +70,7 @@ def _interfaces(reading: Reading, kind: Node, context: str) -> None:
 def _keep(reading: Reading, node: Node, parts: tuple[Node, ...], context: str, parent: str = "") -> None:
     """Settings that shape no traffic policy are read over: they are lines of the interface."""
     reading.understand(node)
+    _complain(reading, parts, INTERFACE_FIELDS, "an interface")
     speed = node.text("link-speed")
     mtu = next((text for part in parts if (text := part.text("mtu"))), "")
     reading.interfaces[(context, node.name)] = Interface(
@@ -79,6 +84,12 @@ def _keep(reading: Reading, node: Node, parts: tuple[Node, ...], context: str, p
         mtu=int(mtu) if is_decimal(mtu) and len(mtu) < 6 else None,
         parent=parent,
     )
+
+
+def _complain(reading: Reading, parts: tuple[Node, ...], known: frozenset[str], what: str) -> None:
+    for part in parts:
+        for child in unknown(part, known):
+            reading.complain(child, f"{child.name[:40]!r} of {what} is not understood")
 
 
 def _addresses(part: Node) -> Iterator[str]:
@@ -125,9 +136,7 @@ def _route(reading: Reading, entry: Node, router: str, context: str) -> None:
         reading.complain(entry, "a static route without a destination")
         return
     reading.understand(entry)
-    for child in entry:
-        if child.name not in ROUTE_FIELDS:
-            reading.complain(child, f"{child.name[:40]!r} of a static route is not understood")
+    _complain(reading, (entry,), ROUTE_FIELDS, "a static route")
     hop = entry.get("nexthop")
     kind = hop.value if hop is not None else ""
     word = hop.text(kind) if hop is not None else ""
@@ -151,6 +160,9 @@ def read_zones(reading: Reading, scope: Scope, node: Node) -> None:
     for entry in node:
         reading.understand(entry)
         modes = entry.get("network")
+        _complain(reading, (entry,), ZONE_FIELDS, "a zone")
+        if modes is not None:
+            _complain(reading, (modes,), ZONE_NETWORK_FIELDS, "a zone")
         members = [name for kind in ZONE_KINDS for name in (modes.members(kind) if modes is not None else ())]
         reading.zones.append(Zone(entry.name, tuple(members), entry.lines, scope.context))
 
@@ -158,6 +170,7 @@ def read_zones(reading: Reading, scope: Scope, node: Node) -> None:
 def read_imports(reading: Reading, scope: Scope, node: Node) -> None:
     """Which interfaces a vsys owns."""
     reading.understand(node)
+    _complain(reading, (node,), IMPORT_FIELDS, "an import")
     for member in node.members("network", "interface"):
         reading.imports[("vsys", member)] = scope.context
 

@@ -131,6 +131,7 @@ def _external(reading: Reading, scope: Scope, name: str, node: Node, found: Obje
     """A list the firewall fetches: only the device knows what is in it."""
     reading.addresses.leave_open(qualified(scope, name), name)
     types = node.get("type")
+    _complain_about_others(reading, node, ("type", "url", "recurring", "source"))
     kind = types.value if types is not None else ""
     url = types.text(kind, "url") if types is not None else ""
     found.addresses.append(AddressObject(name, None, "dynamic", node.lines, f"{kind} {url}".strip(), reading.context_of(scope)))
@@ -138,6 +139,7 @@ def _external(reading: Reading, scope: Scope, name: str, node: Node, found: Obje
 
 def _region(reading: Reading, scope: Scope, name: str, node: Node, found: Objects) -> None:
     members = node.members("address")
+    _complain_about_others(reading, node, ("address", "geo-location"))
     known = [value for member in members if (value := literal(member)) is not None]
     key = qualified(scope, name)
     reading.addresses.define(key)
@@ -307,6 +309,7 @@ def refer_application(reading: Reading, scope: Scope, key: str, member: str) -> 
 
 def _schedule(reading: Reading, scope: Scope, name: str, node: Node, found: Objects) -> None:
     kinds = node.get("schedule-type") or node
+    _complain_about_others(reading, node, ("schedule-type", "recurring", "non-recurring"))
     recurring = kinds.get("recurring")
     texts: list[str] = []
     expires: str | None = None

@@ -6,6 +6,7 @@ import re
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.ledger import MAX_LINE
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.rendering import is_prompt
 from policyhub.vendors.paloalto_panos import evaluation, network, qos
@@ -50,6 +51,7 @@ XML_START = re.compile(r"^\s{0,40}<[?!A-Za-z]", re.MULTILINE)
 SET_START = re.compile(r"^\s{0,40}(?:set|delete|move|rename) \S", re.MULTILINE)
 BRACE_START = re.compile(r"^[^<\n]{0,400}\{\s{0,9}$|^[^<\n]{0,400};\s{0,9}$", re.MULTILINE)
 
+LONGEST_LIST = 1_000_000  # a group of thousands of members is one line
 TRAILER = re.compile(r"^(?:\[edit\]|dynamic url: \w+|pol objs matched)$")
 
 
@@ -110,8 +112,11 @@ def _tree(reading: Reading) -> Node:
     if form == "xml":
         return _xml(reading, plain)
     kept = []
-    for line in reading.ledger.without_long(reading.lines) if form == "set" else reading.lines:
+    for line in reading.lines:
         if not line.text or is_comment(line.text):
+            continue
+        if form == "set" and len(line.text) > (LONGEST_LIST if line.text.startswith("set ") else MAX_LINE):
+            reading.ledger.unparsed(line, "the line is too long to be configuration")
             continue
         if is_prompt(line.text) or TRAILER.match(line.text):
             reading.ledger.understood(line.number)

@@ -17,6 +17,7 @@ from policyhub.vendors.paloalto_panos.tree import PACKAGE, Node
 
 IGNORED = IgnoreList.of(PACKAGE)
 SHARED = "shared"
+MOST_LEVELS = 16  # Panorama allows four levels of device groups below shared
 PRE, LOCAL, POST = "pre-", "", "post-"
 
 
@@ -49,7 +50,7 @@ class Scope:
         """Itself and what is above it; a cycle of device groups ends. Asked once everything is read."""
         if not self._chain:
             scope: Scope | None = self
-            while scope is not None and all(scope is not known for known in self._chain):
+            while scope is not None and len(self._chain) < MOST_LEVELS and all(scope is not known for known in self._chain):
                 self._chain.append(scope)
                 scope = scope.above
         return self._chain

@@ -13,6 +13,7 @@ COMMANDS = ("set", "delete", "move", "rename")
 WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|\[|\]|[^\s\[\]]+')
 OPEN_QUOTE = re.compile(r'(?:^|[\s\[])"(?:\\.|[^"\\])*$')
 LONGEST_TEXT = 500  # lines of one quoted text (a banner, a certificate)
+MOST_MOVED = 2_000_000  # entries that all moves and renames of a text may touch: each copies its list
 # fields of a rule or an address with one value or a list: more fields may follow on the same line
 RULE_FIELDS = words("several-on-a-line")
 SECURITY_FIELDS = RULE_FIELDS | {"action"}  # elsewhere an action has words below it
@@ -28,6 +29,11 @@ class SetText:
     root: Node
     odd: list[tuple[Line, str]] = field(default_factory=list)
     understood: list[int] = field(default_factory=list)
+    left: int = MOST_MOVED
+
+    def may_copy(self, node: Node) -> bool:
+        self.left -= len(node.children or ())
+        return self.left > 0
 
 
 def read_set(lines: Iterable[Line]) -> SetText:
@@ -39,7 +45,7 @@ def read_set(lines: Iterable[Line]) -> SetText:
         line = waiting[at]
         text, end = line.text, line.number
         at += 1
-        if OPEN_QUOTE.search(text[-4000:]) and _is_command(text):
+        if _is_command(text) and OPEN_QUOTE.search(text):
             joined, taken = _rest_of_quote(waiting, at)
             if taken:
                 text, end, at = f"{text}\n{joined}", waiting[at + taken - 1].number, at + taken
@@ -166,11 +172,11 @@ def _edit(root: Node, command: str, words: list[str], result: SetText) -> bool:
         return True
     if command == "rename" and len(words) > 2 and words[-2] == "to":
         parent, name = _find(root, words[:-2])
-        return parent is not None and _rename(parent, name, words[-1])
+        return parent is not None and result.may_copy(parent) and _rename(parent, name, words[-1])
     if command == "move":
         tail = 1 if words[-1] in ("top", "bottom") else 2
         parent, name = _find(root, words[:-tail])
-        return parent is not None and _move(parent, name, words[-tail:])
+        return parent is not None and result.may_copy(parent) and _move(parent, name, words[-tail:])
     return False
 
 

@@ -126,7 +126,7 @@ class Node:
             node, at = stack.pop()
             yield node, at
             if node.children:
-                stack.extend((child, f"{at} {child.name}") for child in reversed(list(node)))
+                stack.extend((child, f"{at} {child.name[:200]}") for child in reversed(list(node)))
 
 
 def unknown(node: Node, known: frozenset[str]) -> list[Node]:
