@@ -12,6 +12,7 @@ from policyhub.vendors.juniper_junos.tree import Node
 FAMILIES = {"inet": 4, "inet6": 6}
 DENIES = ("discard", "reject")
 GOES_ON = "next"
+MOST_LISTED = 100_000  # rules of all lists of filters together: each list repeats those of its filters
 NOTE = "implicit discard at the end"
 # statements of a filter that decide no packet
 QUIET = (
@@ -155,7 +156,8 @@ def _bind(
     """Bindings of interfaces; a list of filters becomes one policy with the rules of all."""
     lists: list[Policy] = []
     alone: dict[tuple[str, str], tuple[Binding, ...]] = {}
-    in_lists: set[tuple[str, str]] = set()
+    listed: dict[tuple[str, str], list[Binding]] = {}
+    left = MOST_LISTED
     for (family, names), bindings in context.filter_bindings.items():
         family = family if (family, names[0]) in read or len(names) > 1 else _family_of(read, names[0], family)
         parts = [read[family, name] for name in names if (family, name) in read]
@@ -165,21 +167,17 @@ def _bind(
         for name in names:
             if (family, name) not in read:
                 reading.leave_lines((number for b in bindings for number in b.lines), f"there is no filter {name[:60]}")
-        if parts:
-            in_lists.update((family, name) for name in names)
+        left -= sum(len(part.rules) for part in parts)
+        if left < 0:
+            reading.leave_lines((number for b in bindings for number in b.lines), "too many rules in lists of filters")
+        elif parts:
             lists.append(_list_policy(context, names, parts, bindings))
+        for name in names:
+            listed.setdefault((family, name), []).extend(bindings)
     for key, policy in read.items():
         bound = alone.get(key, ())
         reading.policies.append(_rebound(policy, bound))
-        attachments = [
-            *bound,
-            *(
-                b
-                for (f, names), bs in context.filter_bindings.items()
-                if f == key[0] and len(names) > 1 and key[1] in names
-                for b in bs
-            ),
-        ]
+        attachments = [*bound, *listed.get(key, ())]
         _read_qos(reading, context, policy, key, found[key], policers, attachments)
     reading.policies.extend(lists)
 

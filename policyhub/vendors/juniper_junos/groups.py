@@ -9,7 +9,8 @@ from functools import cache
 
 from policyhub.vendors.juniper_junos.tree import Node
 
-MOST = 300_000  # inherited words of one text: groups of groups can multiply
+MOST = 400_000  # words looked at while inheriting in one text: groups of groups can multiply
+TOO_MUCH = "too much to inherit"
 RANGE = re.compile(r"\[(\d{1,4})-(\d{1,4})\]")
 Source = tuple[str, Node]
 
@@ -59,10 +60,10 @@ def _own_groups(work: Inheritance, node: Node, path: tuple[str, ...], sources: t
             continue
         seen.add(name)
         group = work.groups.get(name)
-        if group is None or group.has("when"):
-            work.open.append((kid.lines, _reason(name, group)))
+        if group is None or group.has("when") or work.left <= 0:
+            work.open.append((kid.lines, _reason(name, group) if work.left > 0 else TOO_MUCH))
             continue
-        for tree in _descend(group, path):
+        for tree in _descend(work, group, path):
             found.append((name, tree))
             waiting.extend(tree.kids("apply-groups"))
     return tuple(found)
@@ -74,17 +75,22 @@ def _reason(name: str, group: Node | None) -> str:
     return "there is no such group" if group is None else "the group has a condition"
 
 
-def _descend(group: Node, path: tuple[str, ...]) -> list[Node]:
+def _descend(work: Inheritance, group: Node, path: tuple[str, ...]) -> list[Node]:
     """What a group holds for a place: every branch whose words and patterns match the path."""
     here = [group]
     for word in path:
-        here = [
-            kid
-            for node in here
-            for kid in node.active()
-            if kid.word == word or (kid.word.startswith("<") and kid.word.endswith(">") and pattern(kid.word).fullmatch(word))
-        ]
+        after: list[Node] = []
+        for node in here:
+            work.left -= len(node.children)
+            after.extend(
+                kid for kid in node.active() if kid.word == word or (is_pattern(kid.word) and pattern(kid.word).fullmatch(word))
+            )
+        here = after if work.left > 0 else []
     return here
+
+
+def is_pattern(word: str) -> bool:
+    return word.startswith("<") and word.endswith(">")
 
 
 def _merge(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> dict[str, list[Source]]:
@@ -92,17 +98,18 @@ def _merge(work: Inheritance, node: Node, sources: tuple[Source, ...]) -> dict[s
     below: dict[str, list[Source]] = {}
     patterns: list[tuple[str, Node]] = []
     for name, tree in sources:
-        for part in tree.children.values():
-            if part.word.startswith("<") and part.word.endswith(">"):
+        work.left -= len(tree.children)
+        for part in tree.children.values() if work.left > 0 else ():
+            if is_pattern(part.word):
                 patterns.append((name, part))
             elif part.word not in ("apply-groups", "apply-groups-except", "when"):
                 _take(work, node, name, part)
                 below.setdefault(part.word, []).append((name, part))
     for name, part in patterns:
         matches = pattern(part.word)
-        for child in node.children.values():
-            if work.left > 0 and matches.fullmatch(child.word) and child.word not in ("apply-groups", "apply-groups-except"):
-                work.left -= 1
+        work.left -= len(node.children)
+        for child in node.children.values() if work.left > 0 else ():
+            if matches.fullmatch(child.word) and child.word not in ("apply-groups", "apply-groups-except"):
                 below.setdefault(child.word, []).append((name, part))
                 if not part.children:
                     child.lines += part.lines
@@ -179,13 +186,15 @@ def _expand_ranges(work: Inheritance, place: Node) -> None:
         source = Node(node.word)
         source.children = {word: child for word, child in node.children.items() if word not in ("member", "member-range")}
         for name in _range_members(node, [word for word in interfaces.children if word != "interface-range"]):
-            _copy_below(work, interfaces.child(name), source)
+            if work.left > 0:
+                _copy_below(work, interfaces.child(name), source)
 
 
 def _copy_below(work: Inheritance, target: Node, source: Node) -> None:
     stack = [(target, source)]
     while stack:
         here, there = stack.pop()
+        work.left -= len(there.children)
         for part in there.children.values():
             _take(work, here, f"range {source.word}", part)
             child = here.children.get(part.word)

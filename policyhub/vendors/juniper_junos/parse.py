@@ -17,6 +17,7 @@ from policyhub.vendors.juniper_junos.tree import Node
 
 NAME = "juniper_junos"
 IGNORED = IgnoreList.of(PACKAGE)
+MAX_PATH = 300  # of what the ignore lists are asked about: nesting comes from outside
 CONTEXTS = ("logical-systems", "tenants")
 STANZAS = (
     "system|security|firewall|class-of-service|policy-options|routing-options|routing-instances|forwarding-options|protocols"
@@ -177,7 +178,7 @@ def _settle_node(reading: Reading, top: _Settling, later: list[int]) -> None:
 
 def _below(root: Node, top: _Settling) -> list[_Settling]:
     """Groups were taken over where they apply; what is left of them, and of inactive statements, has no effect."""
-    path = f"{top.path} " if top.path else ""
+    path = f"{top.path} "[:MAX_PATH] if top.path else ""
     is_top = top.node is root
     return [
         _Settling(kid, path + kid.word, top.is_idle or kid.inactive or (is_top and kid.word == "groups"), top)
