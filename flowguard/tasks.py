@@ -20,10 +20,10 @@ def ingest_batch(batch_id: int) -> None:
     ingest.ingest(batch_id=batch_id, now=_now())
 
 
-@shared_task(name="flowguard.consider_verdict")
-def consider_verdict(verdict_id: int) -> None:
-    """Guard rails for one verdict; acts, proposes, observes or refuses."""
-    considering.consider(verdict_id=verdict_id, now=_now())
+@shared_task(name="flowguard.decide")
+def decide(at_most: int) -> None:
+    """Guard rails for the due verdicts with the newest evidence; acts, proposes, observes or refuses."""
+    considering.decide(at_most=at_most, clock=_now)
 
 
 @shared_task(name="flowguard.step_enforcement")

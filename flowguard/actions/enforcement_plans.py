@@ -13,6 +13,7 @@ from django.db import transaction
 from flowguard.actions.timeline import move
 from flowguard.domain.guardrails import Decision, Railing, as_rows, evaluate
 from flowguard.models import Enforcement
+from flowguard.queries.ground import Ground
 from flowguard.queries.situation import situation
 from flowguard.queries.specs import spec_of
 from policyhub.actions import changes, kill_switch
@@ -36,7 +37,7 @@ REMOVAL_FAILED = (
     Change.State.REVERT_FAILED,
 )
 PLANNABLE = (State.PROPOSED, State.APPLYING)
-RELATED = ("verdict__sensor__group", "guard__device__group")
+RELATED = ("verdict__sensor__group", "guard__device__group", "guard__device__realm")
 STATE_OF = {Decision.PROPOSE: State.PROPOSED, Decision.OBSERVE: State.OBSERVED, Decision.REFUSE: State.REFUSED}
 
 
@@ -136,8 +137,8 @@ def _change(row: Enforcement, kind: ChangeKind, key: str, now: datetime) -> Chan
 def _allowed_now(row: Enforcement, now: datetime) -> tuple[Decision, tuple[Railing, ...]]:
     """What the rails say now: workers may have been away for hours, and people change their minds."""
     assert row.guard is not None and row.verdict is not None
-    killed = kill_switch.engaged(row.guard.device.group.name)
-    return evaluate(situation(row.verdict, row.guard, killed=killed, now=now, leave_out=row.pk))
+    ground = Ground(now, kill_switch.engaged)
+    return evaluate(situation(row.verdict, row.guard, row.guard.device.realm, ground, leave_out=row.pk))
 
 
 def _still_wanted(pk: int, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from django.db import transaction
 from flowguard.actions import enforcement
 from flowguard.domain.errors import FlowGuardError
 from flowguard.models import Enforcement, Guard
-from flowguard.queries.situation import OPEN
+from flowguard.queries.ground import OPEN
 from flowguard.queries.specs import spec_of
 from policyhub.actions import audit, changes
 from policyhub.actions.configs import latest_config

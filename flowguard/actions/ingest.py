@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -15,12 +15,12 @@ from flowguard.actions import observation_rows, own_remarks, reconcile, streams,
 from flowguard.actions.receive import deduplicates
 from flowguard.actions.writers import one_ingest_at_a_time
 from flowguard.models import Sensor, VerdictBatch
+from flowguard.queries.due import DECISIONS_AT_ONCE, is_any_due
 from policyhub import dispatch
 
 # Three refusals by our own code make a poison batch. A killed worker refuses nothing, yet what kills workers must stop too.
 MAX_REFUSALS = 3
 MAX_DELIVERIES = 12
-CONSIDER_AGAIN_AFTER = timedelta(seconds=10)
 
 log = logging.getLogger(__name__)
 State = VerdictBatch.State
@@ -39,11 +39,12 @@ def ingest(*, batch_id: int, now: datetime) -> int:
             batch = VerdictBatch.objects.select_for_update().select_related("sensor").filter(pk=batch_id).first()
             if batch is None or (batch.state != State.STORED and deduplicates()):
                 return 0
+            waiting = is_any_due(now)
             due = _apply(batch, now)
             batch.state, batch.ingested_at, batch.error = State.INGESTED, now, ""
             batch.save(update_fields=["state", "ingested_at", "error"])
-            for verdict_id in due:
-                dispatch.on_commit("flowguard.consider_verdict", verdict_id)
+            if due and not waiting:  # else a worker is at it, or the scheduler sends one within a second
+                dispatch.on_commit("flowguard.decide", DECISIONS_AT_ONCE)
             return len(due)
     except (OperationalError, InterfaceError):
         raise
@@ -86,7 +87,7 @@ def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     streams.declare(sensor=sensor, gaps=body["gaps"], noticed_at=batch.received_at)
     observation_rows.keep(sensor, body["observations"])
     _note_health(batch, body["health"])
-    touched = verdict_rows.keep(batch, body["verdicts"], again_at=now + CONSIDER_AGAIN_AFTER)
+    touched = verdict_rows.keep(batch, body["verdicts"], due_at=now)
     reconcile.settle(touched, seen_by=sensor, observations=body["observations"], now=now)
     own_remarks.tell_apart(touched)
     return verdict_rows.due(touched)

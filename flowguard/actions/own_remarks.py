@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from flowguard.models import Enforcement, Verdict
-from flowguard.queries.situation import OPEN, member_of
+from flowguard.queries.ground import OPEN, member_of
 
 Standing = Verdict.Standing
 NANOSECONDS = 1_000_000_000

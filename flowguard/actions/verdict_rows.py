@@ -19,8 +19,8 @@ _GROWING = (
 )  # fmt: skip
 
 
-def keep(batch: VerdictBatch, told: Iterable[dict[str, Any]], *, again_at: datetime) -> list[Verdict]:
-    """The rows that are new or rose in revision, saved. again_at: when the scheduler steps in if nobody considers them."""
+def keep(batch: VerdictBatch, told: Iterable[dict[str, Any]], *, due_at: datetime) -> list[Verdict]:
+    """The rows that are new or rose in revision, saved. due_at: from when on they are to be decided on."""
     newest: dict[str, dict[str, Any]] = {}
     for verdict in told:
         known = newest.get(verdict["id"])
@@ -42,7 +42,7 @@ def keep(batch: VerdictBatch, told: Iterable[dict[str, Any]], *, again_at: datet
             created.append(row)
         else:
             risen.append(row)
-        _grow(row, verdict, batch, again_at)
+        _grow(row, verdict, batch, due_at)
     _identify(created)
     Verdict.objects.bulk_create(created, batch_size=200)
     Verdict.objects.bulk_update(risen, _GROWING, batch_size=100)
@@ -50,7 +50,7 @@ def keep(batch: VerdictBatch, told: Iterable[dict[str, Any]], *, again_at: datet
 
 
 def due(rows: Iterable[Verdict]) -> list[int]:
-    """Those to dispatch now: standing, and not already on their way to be considered."""
+    """Those to decide on now: standing, not waiting already, and not held back for what another sensor saw."""
     ready = (row for row in rows if row.standing == Verdict.Standing.STANDS and row.next_step_at is not None)
     return [row.pk for row in ready if not getattr(row, "was_waiting", False)]
 
@@ -61,11 +61,11 @@ def _name(row: Verdict, verdict: dict[str, Any]) -> None:
     row.server_port = str(verdict["server_port"])
 
 
-def _grow(row: Verdict, verdict: dict[str, Any], batch: VerdictBatch, again_at: datetime) -> None:
+def _grow(row: Verdict, verdict: dict[str, Any], batch: VerdictBatch, due_at: datetime) -> None:
     row.was_waiting = row.next_step_at is not None  # type: ignore[attr-defined]
     # A flood of spoofed sources sends a packet each: nothing that no profile could decide on may queue before a real offender.
     if verdict["last_ns"] - verdict["first_ns"] >= SHORTEST_NS:
-        row.next_step_at = row.next_step_at or again_at
+        row.next_step_at = row.next_step_at or due_at
     row.batch = batch
     for field in (
         "revision",

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from flowguard.console import labels
 from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
 from flowguard.queries import verdicts
+from flowguard.queries.ground import OPEN
 from flowguard.queries.sensors import sensor_rows
-from flowguard.queries.situation import OPEN
 from policyhub.console.changes_view import Step, named, section_diff
 from policyhub.console.forms import ReasonForm
 from policyhub.models import Change

@@ -49,7 +49,11 @@ class Verdict(models.Model):
     class Meta:
         ordering = ("-last_ns", "-pk")
         constraints = [models.UniqueConstraint(fields=["sensor", "uid"], name="verdict_once_per_sensor")]
-        indexes = [models.Index(fields=["realm", "src", "dscp"]), models.Index(fields=["-last_ns"])]
+        indexes = [
+            models.Index(fields=["realm", "src", "dscp"]),
+            models.Index(fields=["-last_ns"]),
+            models.Index(fields=["realm", "-last_ns"], name="verdict_waiting", condition=models.Q(next_step_at__isnull=False)),
+        ]
         verbose_name = _("verdict")
         verbose_name_plural = _("verdicts")
 

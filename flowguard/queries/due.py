@@ -1,17 +1,18 @@
-"""Reads of work that is due on the traffic side, oldest first: (task, id, what changes when it is worked on)."""
+"""Reads of work that is due on the traffic side, oldest first but for verdicts: (task, id, what changes when it is worked on)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from flowguard.models import Enforcement, Guard, Verdict, VerdictBatch
 from policyhub.models import Change
 from policyhub.queries.schedules import AT_ONCE, Due
 
 NOT_TAKEN_AFTER = timedelta(seconds=10)
+DECISIONS_AT_ONCE = 100  # per message, and the scheduler sends one a second
 
 
 def due_batches(now: datetime) -> Iterator[Due]:
@@ -25,10 +26,26 @@ def due_batches(now: datetime) -> Iterator[Due]:
 
 
 def due_verdicts(now: datetime) -> Iterator[Due]:
-    """Verdicts whose present revision was not considered yet."""
-    rows = Verdict.objects.filter(next_step_at__lte=now).order_by("next_step_at")
-    for pk, at in rows.values_list("pk", "next_step_at")[:AT_ONCE]:
-        yield "flowguard.consider_verdict", pk, at
+    """One message while any verdict waits to be decided on: the rows are picked when a worker has it, so that the newest come
+    first however old the message is. The number in it is how many it may take; the stamp is new each time."""
+    if is_any_due(now):
+        yield "flowguard.decide", DECISIONS_AT_ONCE, now
+
+
+def is_any_due(now: datetime) -> bool:
+    return Verdict.objects.filter(next_step_at__lte=now).exists()
+
+
+def newest_due(now: datetime, at_most: int) -> list[int]:
+    """Verdicts whose present revision was not considered yet, newest evidence first; every realm gets its share of `at_most`."""
+    due = Verdict.objects.filter(next_step_at__lte=now)
+    latest = due.order_by().values("realm").annotate(latest=Max("last_ns")).order_by("-latest")
+    realms = list(latest.values_list("realm", flat=True)[:at_most])
+    share = at_most // max(1, len(realms))
+    keys: list[int] = []
+    for realm in realms:
+        keys += due.filter(realm=realm).order_by("-last_ns", "-pk").values_list("pk", flat=True)[:share]
+    return keys
 
 
 def due_enforcements(now: datetime) -> Iterator[Due]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Prefetch, QuerySet
 
 from flowguard.models import Enforcement, EnforcementEvent
-from flowguard.queries.situation import OPEN
+from flowguard.queries.ground import OPEN
 
 ENDED = ("expired", "reverted", "failed")
 ONLY_SEEN = ("observed", "refused")

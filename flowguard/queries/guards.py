@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from flowguard.models import Enforcement, Guard
-from flowguard.queries.situation import OPEN
+from flowguard.queries.ground import OPEN
 
 
 def guards(realm: str | None = None) -> QuerySet[Guard]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
-from flowguard.queries.situation import OPEN
+from flowguard.queries.ground import OPEN
 from policyhub.domain.finding import Severity
 
 WINDOW = timedelta(hours=24)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
+
+from django.db.models import QuerySet
 
 from flowguard.models import IdentityEntry
 from policyhub.domain.identity import Identity, IdentityTable
@@ -24,9 +28,27 @@ def identity_table() -> IdentityTable:
     return _table(_rows())
 
 
+def table_for(addresses: Iterable[str]) -> IdentityTable:
+    """For lookups of these addresses alone: reads the prefixes that hold them, however large the ledger is."""
+    holding = {str(prefix) for address in addresses for prefix in _prefixes_of(address)}
+    rows = IdentityEntry.objects.filter(prefix__in=holding).order_by("realm__name", "prefix")
+    return IdentityTable(_identity(row) for row in _plain(rows))
+
+
+def _prefixes_of(address: str) -> Iterator[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    parsed = ipaddress.ip_address(address)
+    for length in range(parsed.max_prefixlen + 1):
+        yield ipaddress.ip_network((address, length), strict=False)
+
+
 def _rows() -> tuple[Row, ...]:
-    rows = IdentityEntry.objects.order_by("realm__name", "prefix").values_list(*_FIELDS)
-    return tuple((*row[:6], None if row[6] is None else tuple(row[6]), *row[7:]) for row in rows)
+    return _plain(IdentityEntry.objects.order_by("realm__name", "prefix"))
+
+
+def _plain(rows: QuerySet[IdentityEntry]) -> tuple[Row, ...]:
+    """Hashable."""
+    told = rows.values_list(*_FIELDS)
+    return tuple((*row[:6], None if row[6] is None else tuple(row[6]), *row[7:]) for row in told)
 
 
 @lru_cache(maxsize=2)

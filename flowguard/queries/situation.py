@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-import ipaddress
-from datetime import datetime, timedelta
-
-from django.db.models import QuerySet
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from flowguard.domain.guardrails import Situation
-from flowguard.models import Enforcement, Guard, NeverTouch, ObservationPoint, Verdict
-from flowguard.queries.identities import identity_table
-from flowguard.queries.windows import SECOND_NS, verifying_points
-from policyhub.domain.change import ChangeKind
-from policyhub.domain.identity import Identity
-from policyhub.models import Change, DeviceGroup
-
-OPEN = (
-    Enforcement.State.PROPOSED,
-    Enforcement.State.APPLYING,
-    Enforcement.State.ACTIVE,
-    Enforcement.State.WITHDRAWING,
-    Enforcement.State.NEEDS_PERSON,
-)
-PUSHED = ("pushed", "verified", "confirmed", "reverting", "reverted", "revert-failed")
+from flowguard.models import Enforcement, Guard, Verdict
+from flowguard.queries.ground import Ground, member_of
+from flowguard.queries.windows import SECOND_NS
+from policyhub.models import DeviceGroup, Realm
 
 
-def member_of(verdict: Verdict) -> str:
-    """The one address that an enforcement of this verdict names, as a prefix."""
-    address = ipaddress.ip_address(verdict.src)
-    return f"{address}/{address.max_prefixlen}"
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Members in the guard, pushes in the realm, on the device and of the member; the enforcement in question left out."""
+
+    open_members: int
+    pushes_last_hour: int
+    since_device_push_s: float | None
+    member_pushes_last_day: int
 
 
-def identity_of(verdict: Verdict) -> Identity | None:
-    """Longest prefix inside the verdict's realm."""
-    return identity_table().find(verdict.src, verdict.realm)
-
-
-def guard_for(verdict: Verdict) -> Guard | None:
-    """A guard in the verdict's path: on the device of its point, else on one that a point of its sensor stands behind."""
-    points = ObservationPoint.objects.filter(sensor_id=verdict.sensor_id, realm__name=verdict.realm)
-    here = [p.device_id for p in points if p.name == verdict.point and p.device_id]
-    behind = [p.stands_behind_id for p in points if p.stands_behind_id]
-    guards = list(
-        Guard.objects.filter(device_id__in=[*here, *behind], state__in=(Guard.State.INSTALLED, Guard.State.BROKEN))
-        .select_related("device__group", "device__realm")
-        .order_by("pk")
-    )
-    ranked = sorted(
-        guards, key=lambda g: (g.state != Guard.State.INSTALLED, g.device_id not in here, verdict.dscp not in g.spec["marks"])
-    )
-    return ranked[0] if ranked else None
-
-
-def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datetime, leave_out: int | None = None) -> Situation:
-    """leave_out: primary key of the enforcement that is being (re)considered."""
-    group = _group(verdict, guard)
-    member = member_of(verdict)
-    identity = identity_of(verdict)
+def situation(verdict: Verdict, guard: Guard | None, realm: Realm, ground: Ground, *, leave_out: int | None = None) -> Situation:
+    """realm: where it is decided. leave_out: primary key of the enforcement that is being (re)considered."""
+    group = guard.device.group if guard else verdict.sensor.group
     device = guard.device if guard else None
-    others = Enforcement.objects.exclude(pk=leave_out) if leave_out else Enforcement.objects.all()
-    last, coming = _last_push(guard, now), _on_their_way(others, verdict.realm)
-    if guard and coming.filter(guard__device=guard.device_id).exists():
-        last = now
+    member, identity = member_of(verdict), ground.identity(verdict)
+    counts = _counts(guard, realm, member, ground, leave_out)
     return Situation(
         mode=group.mode if group else DeviceGroup.Mode.OBSERVE,
         profile=group.profile if group else DeviceGroup.Profile.PRODUCTION,
@@ -70,32 +36,31 @@ def situation(verdict: Verdict, guard: Guard | None, *, killed: bool, now: datet
         confidence=verdict.confidence,
         signals=tuple(verdict.signals),
         persisted_ms=(verdict.last_ns - verdict.first_ns) // 1_000_000,
-        seconds_since_packet=now.timestamp() - verdict.last_ns / SECOND_NS,
-        ended_after_packet=_ended_after(verdict, guard),
+        seconds_since_packet=ground.now.timestamp() - verdict.last_ns / SECOND_NS,
+        ended_after_packet=_ended_after(ground.enforcements(guard, realm, member), verdict),
         dscp=verdict.dscp,
         source=member,
         identity_core=identity.core if identity else None,
         capture_drop_ratio=_drop_ratio(verdict),
-        killed=killed,
-        never_touch=tuple(NeverTouch.objects.filter(realm__name=verdict.realm).values_list("prefix", "reason")),
+        killed=ground.killed(group.name if group else ""),
+        never_touch=ground.never_touch(verdict.realm),
         guard_name=guard.name if guard else "",
         guard_state=guard.state if guard else "",
         guard_marks=frozenset(guard.spec["marks"]) if guard else frozenset(),
         device_role=device.role if device else "",
         device_quarantine=device.quarantine_reason if device else "",
-        has_verifying_point=bool(device and verifying_points(device)),
-        open_members=others.filter(guard=guard, state__in=OPEN).count() if guard else 0,
-        pushes_last_hour_in_realm=_pushes(verdict, now - timedelta(hours=1)).count() + coming.count(),
-        seconds_since_device_push=None if last is None else (now - last).total_seconds(),
-        member_pushes_last_day=_pushes(verdict, now - timedelta(days=1)).filter(spec__member=member).count(),
+        has_verifying_point=bool(device and ground.has_verifying_point(device)),
+        open_members=counts.open_members,
+        pushes_last_hour_in_realm=counts.pushes_last_hour,
+        seconds_since_device_push=counts.since_device_push_s,
+        member_pushes_last_day=counts.member_pushes_last_day,
     )
 
 
-def asked_for(guard: Guard, member: str, *, killed: bool, now: datetime) -> Situation:
+def asked_for(guard: Guard, member: str, ground: Ground) -> Situation:
     """The situation of an address that a person asks for: nothing was seen, so whatever speaks of evidence is empty."""
     group, realm = guard.device.group, guard.device.realm
-    adds = Change.objects.filter(kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, device__realm=realm)
-    last = _last_push(guard, now)
+    counts = _counts(guard, realm, member, ground, None)
     return Situation(
         mode=DeviceGroup.Mode.PROPOSE,
         profile=group.profile,
@@ -110,47 +75,36 @@ def asked_for(guard: Guard, member: str, *, killed: bool, now: datetime) -> Situ
         source=member,
         identity_core=None,
         capture_drop_ratio=None,
-        killed=killed,
-        never_touch=tuple(NeverTouch.objects.filter(realm=realm).values_list("prefix", "reason")),
+        killed=ground.killed(group.name),
+        never_touch=ground.never_touch(realm.name),
         guard_name=guard.name,
         guard_state=guard.state,
         guard_marks=frozenset(guard.spec["marks"]),
         device_role=guard.device.role,
         device_quarantine=guard.device.quarantine_reason,
-        has_verifying_point=bool(verifying_points(guard.device)),
-        open_members=Enforcement.objects.filter(guard=guard, state__in=OPEN).count(),
-        pushes_last_hour_in_realm=adds.filter(pushed_at__gte=now - timedelta(hours=1)).count(),
-        seconds_since_device_push=None if last is None else (now - last).total_seconds(),
-        member_pushes_last_day=adds.filter(pushed_at__gte=now - timedelta(days=1), spec__member=member).count(),
+        has_verifying_point=ground.has_verifying_point(guard.device),
+        open_members=counts.open_members,
+        pushes_last_hour_in_realm=counts.pushes_last_hour,
+        seconds_since_device_push=counts.since_device_push_s,
+        member_pushes_last_day=counts.member_pushes_last_day,
     )
 
 
-def _group(verdict: Verdict, guard: Guard | None) -> DeviceGroup | None:
-    return guard.device.group if guard else verdict.sensor.group
-
-
-def _pushes(verdict: Verdict, since: datetime) -> QuerySet[Change]:
-    adds = Change.objects.filter(kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, pushed_at__gte=since)
-    return adds.filter(device__realm__name=verdict.realm)
-
-
-def _on_their_way(others: QuerySet[Enforcement], realm: str) -> QuerySet[Enforcement]:
-    """Decided, not pushed yet: they count as pushes, or a burst of decisions would pass every rate."""
-    return others.filter(state=Enforcement.State.APPLYING, realm__name=realm).exclude(add_change__state__in=PUSHED)
-
-
-def _last_push(guard: Guard | None, now: datetime) -> datetime | None:
-    if guard is None:
-        return None
-    adds = Change.objects.filter(device=guard.device_id, kind=ChangeKind.MEMBER_ADD, state__in=PUSHED, pushed_at__lte=now)
-    return adds.order_by("-pushed_at").values_list("pushed_at", flat=True).first()
-
-
-def _ended_after(verdict: Verdict, guard: Guard | None) -> bool:
-    earlier = Enforcement.objects.filter(
-        guard=guard, member=member_of(verdict), realm__name=verdict.realm, ended_at__isnull=False
+def _counts(guard: Guard | None, realm: Realm, member: str, ground: Ground, leave_out: int | None) -> _Counts:
+    coming = {pk: device for pk, device in ground.on_their_way(realm.pk).items() if pk != leave_out}
+    last = ground.last_push(guard.device_id) if guard else None
+    if guard and guard.device_id in coming.values():
+        last = ground.now
+    return _Counts(
+        open_members=len(ground.open_members(guard.pk) - {leave_out}) if guard else 0,
+        pushes_last_hour=ground.pushes_last_hour(realm.pk) + len(coming),
+        since_device_push_s=None if last is None else (ground.now - last).total_seconds(),
+        member_pushes_last_day=ground.member_pushes_last_day(realm.pk, member),
     )
-    ended = earlier.order_by("-ended_at").values_list("ended_at", flat=True).first()
+
+
+def _ended_after(enforcements: Iterable[Enforcement], verdict: Verdict) -> bool:
+    ended = max((row.ended_at for row in enforcements if row.ended_at is not None), default=None)
     return ended is not None and ended.timestamp() > verdict.last_ns / SECOND_NS
 
 

@@ -22,6 +22,7 @@ REPEAT_AFTER_S = 10.0
 REPEAT_AT_MOST_S = 300.0
 # A queue this long is being worked on: sending its rows again would only make it longer.
 FULL = 1_000
+FULL_OF = {"decide": 1}  # its messages are all alike, and each takes the newest rows when its turn has come
 REMEMBERED = 50_000
 
 
@@ -74,7 +75,7 @@ def send_due(due: Iterable[Callable[[datetime], Iterable[tuple[str, int, object]
         for task, pk, stamp in read(now):
             queue = ROUTES[task]["queue"]
             if queue not in full:
-                full[queue] = queue_length(queue) >= FULL
+                full[queue] = queue_length(queue) >= FULL_OF.get(queue, FULL)
             if full[queue] or not recently.first_or_again(task, pk, stamp):
                 continue
             if not dispatch.send(task, pk):

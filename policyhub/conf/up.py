@@ -154,7 +154,7 @@ class Service:
             Program("scheduler", scheduler_argv(), stage=2),
         ]
         # A push must finish its verification or its rollback: 180 s is its wall limit of 120 s and a reading back.
-        grace = {"worker": 30.0, "worker-enforce": 180.0}
+        grace = {"worker": 30.0, "worker-decide": 30.0, "worker-enforce": 180.0}
         workers = [Program(name, worker_argv(name, queues), grace_s=grace[name]) for name, queues in WORKERS.items()]
         return [*programs, *workers]
 

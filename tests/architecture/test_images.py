@@ -12,7 +12,7 @@ from policyhub.conf.processes import WORKERS, worker_argv
 from policyhub.conf.settings.broker import QUEUES
 from tests.support.services import ROOT
 
-ROLES = {"web", "worker", "worker-enforce", "scheduler"}
+ROLES = {"web", "worker", "worker-decide", "worker-enforce", "scheduler"}
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
 
 

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 
 from flowguard.actions import enforcement
 from flowguard.models import Enforcement
-from flowguard.queries import situation as reads
+from flowguard.queries import ground as reads
 from flowguard.queries.due import due_enforcements
 from policyhub.models import Change
 from tests.support.enforcing import NOW, NOW_NS, SECOND, make_scene

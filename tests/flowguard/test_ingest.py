@@ -10,6 +10,7 @@ from flowguard.actions import ingest, receive, sensors, verdict_rows
 from flowguard.actions.prune import prune
 from flowguard.domain.errors import BatchConflict
 from flowguard.models import IdentityEntry, Observation, ObservationPoint, Sensor, Verdict, VerdictBatch
+from flowguard.queries.due import DECISIONS_AT_ONCE
 from policyhub.models import Realm
 from tests.support.batches import batch, new_stream, observation, source, verdict
 from tests.support.ingesting import NOW, later, queued, store, take  # noqa: F401
@@ -25,7 +26,7 @@ def test_a_batch_becomes_rows_and_its_verdict_is_queued(queued):  # noqa: F811
     assert Observation.objects.get().point.name == "in0"
     stored = VerdictBatch.objects.get()
     assert (stored.state, stored.attempts, stored.ingested_at) == (State.INGESTED, 1, NOW)
-    assert queued == [("flowguard.ingest_batch", stored.pk), ("flowguard.consider_verdict", row.pk)]
+    assert queued == [("flowguard.ingest_batch", stored.pk), ("flowguard.decide", DECISIONS_AT_ONCE)]
 
 
 def test_storing_again_is_no_second_batch(queued):  # noqa: F811
@@ -71,10 +72,10 @@ def test_several_revisions_in_one_batch_are_one_row(queued):  # noqa: F811
 def test_a_later_revision_is_considered_once_while_its_turn_is_still_coming(queued):  # noqa: F811
     for revision in (1, 2, 3):
         take(batch(revision, verdicts=[verdict(revision=revision)]))
-    assert [name for name, _ in queued].count("flowguard.consider_verdict") == 1
+    assert [name for name, _ in queued].count("flowguard.decide") == 1
     Verdict.objects.update(next_step_at=None)
     take(batch(4, verdicts=[verdict(revision=4)]))
-    assert [name for name, _ in queued].count("flowguard.consider_verdict") == 2
+    assert [name for name, _ in queued].count("flowguard.decide") == 2
 
 
 def test_the_same_revision_in_another_stream_is_the_same_verdict(queued):  # noqa: F811

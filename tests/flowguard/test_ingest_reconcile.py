@@ -50,7 +50,7 @@ class TestDuplicates:
     def test_only_the_standing_one_is_considered(self, queued):  # noqa: F811
         take(batch(sensor="a", verdicts=[verdict(7)]))
         take(batch(sensor="b", verdicts=[verdict(7, first_ns=T0 + 9)]))
-        assert [name for name, _ in queued].count("flowguard.consider_verdict") == 1
+        assert [name for name, _ in queued].count("flowguard.decide") == 1
 
     @pytest.mark.parametrize(
         "difference", [{"dscp": 40}, {"dst": "10.9.9.9"}, {"server_port": 9}, {"realm": "x"}, {"name": "dscp-rewritten"}]
@@ -83,7 +83,7 @@ class TestTheNetworkDidIt:
         take(batch(2, sensor="near", verdicts=[offence()]))
         row = Verdict.objects.get()
         assert (row.standing, row.next_step_at) == ("stands", NOW + timedelta(seconds=5))
-        assert "flowguard.consider_verdict" not in [name for name, _ in queued]
+        assert "flowguard.decide" not in [name for name, _ in queued]
         take(batch(2, sensor="far", observations=[seen(8), seen(8, 0, 1)]), later(seconds=2))
         assert standings() == {"near": "network"}
         assert Verdict.objects.get().next_step_at == later(seconds=2)
@@ -120,7 +120,7 @@ class TestTheNetworkDidIt:
         take(batch(2, sensor="near", verdicts=[offence()]))
         Verdict.objects.update(next_step_at=None)
         take(batch(3, sensor="near", verdicts=[offence(revision=2)]), later(seconds=6))
-        assert [name for name, _ in queued].count("flowguard.consider_verdict") == 1
+        assert [name for name, _ in queued].count("flowguard.decide") == 1
 
 
 def test_nothing_seen_is_no_excuse():

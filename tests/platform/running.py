@@ -18,10 +18,11 @@ from tests.support.services import ROOT, wait_until
 
 UP = [sys.executable, "-m", "policyhub.conf.cli", "up"]
 URL = re.compile(r"open\s+(http://\S+)")
-PROGRAMS = ("redis", "web", "worker", "worker-enforce", "scheduler")
+PROGRAMS = ("redis", "web", "worker", "worker-decide", "worker-enforce", "scheduler")
 SIGNS = {
     "redis": "redis-server unixsocket",
     "web": "policyhub.conf.web",
+    "worker-decide": "--queues decide",
     "worker-enforce": "--queues enforce",
     "worker": "--queues ingest,sweep",
     "scheduler": "policyhub.conf.scheduler",

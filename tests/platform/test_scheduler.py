@@ -148,6 +148,17 @@ class TestSending:
         assert send_due(due, Recently(), T0) == 1  # type: ignore[arg-type]
         assert dispatched == [("policyhub.step_change", 7)]
 
+    def test_deciding_is_asked_for_each_second_but_never_twice_in_a_row(
+        self, dispatched: Sent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waiting = iter([0, 1, 0])
+        monkeypatch.setattr(scheduler, "queue_length", lambda queue: next(waiting))
+        recently = Recently()
+        for second in range(3):
+            now = T0 + timedelta(seconds=second)
+            send_due(rows(("flowguard.decide", 100, now)), recently, now)  # type: ignore[arg-type]
+        assert dispatched == [("flowguard.decide", 100)] * 2
+
     def test_a_failed_send_is_tried_again_next_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(scheduler, "queue_length", lambda queue: 0)
         answers = iter([False, True])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from tests.support.services import Processes, RedisServer, free_port, kill, stop
 from tests.support.verdict_source import story, truth
 
-TARGETS = ("web", "worker", "worker-child", "redis", "sensor")
+TARGETS = ("web", "worker", "worker-child", "worker-decide", "redis", "sensor")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _copy(source: socket.socket, to: socket.socket) -> None:
 
 
 class Stage:
-    """Redis, web, worker, scheduler and sensor as processes of their own, each of which can be killed and comes back."""
+    """Redis, web, workers, scheduler and sensor as processes of their own, each of which can be killed and comes back."""
 
     def __init__(self, plan: Plan, service: Processes, redis: RedisServer, token: str) -> None:
         self.plan, self.service, self.redis = plan, service, redis
@@ -109,6 +109,7 @@ class Stage:
     def start(self) -> None:
         self.service.web(self.port)
         self._start("worker")
+        self._start("worker-decide")
         self.service.scheduler()
         self._start("sensor")
 
@@ -128,7 +129,7 @@ class Stage:
 
     def supervise(self) -> None:
         """Start again what ended by itself: a worker whose child is killed while it starts gives up."""
-        for target in ("web", "worker", "sensor"):
+        for target in ("web", "worker", "worker-decide", "sensor"):
             if target in self.service.running and self.service.running[target].poll() is not None:
                 kill(self.service.running.pop(target))
                 self._start(target)
@@ -149,7 +150,8 @@ class Stage:
         source = ["--config", str(self.config), "--seed", str(self.plan.seed), "--verdicts", str(self.plan.verdicts)]
         argv = {
             "web": [sys.executable, "-m", "policyhub.conf.web", "--port", str(self.port)],
-            "worker": worker_argv("worker", ("ingest",), 2),
+            "worker": worker_argv("worker", ("ingest",)),
+            "worker-decide": worker_argv("worker-decide", ("decide",)),
             "sensor": [sys.executable, "-m", "tests.support.verdict_source", *source, "--position", str(self.position)],
         }
         self.service.start(target, argv[target])

@@ -9,10 +9,10 @@ SWEEP_HARD_LIMIT_S = 1_560
 # Below the time a task may run, it is delivered again while it still runs: 20 s task, 8 s timeout, 3 starts (celery#5935).
 VISIBILITY_TIMEOUT_S = 2 * SWEEP_HARD_LIMIT_S
 
-QUEUES = ("ingest", "enforce", "sweep")
+QUEUES = ("ingest", "decide", "enforce", "sweep")
 ROUTES = {
     "flowguard.ingest_batch": {"queue": "ingest"},
-    "flowguard.consider_verdict": {"queue": "ingest"},
+    "flowguard.decide": {"queue": "decide"},
     "flowguard.notice_gaps": {"queue": "ingest"},
     "flowguard.prune": {"queue": "ingest"},
     "policyhub.step_change": {"queue": "enforce"},

@@ -1,0 +1,77 @@
+"""Deciding has a worker of its own: a flood is worked off in bounded pieces, and a killed worker loses and doubles nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from flowguard.models import Enforcement, Verdict
+from policyhub import dispatch
+from policyhub.actions import audit
+from policyhub.conf.scheduler import queue_length
+from policyhub.models import AuditEntry
+from tests.support.enforcing import SECOND, make_scene
+from tests.support.services import Processes, wait_until
+
+FLOOD = 400
+State = Enforcement.State
+
+
+def flood(count: int) -> None:
+    """So many hosts that have broken the rules for a minute, all of them seen a moment ago."""
+    now = datetime.now(UTC)
+    seen = int(now.timestamp()) * SECOND
+    scene = make_scene()
+    Verdict.objects.all().delete()
+    for number in range(count):
+        scene.another(
+            src=f"192.0.{2 + number // 250}.{number % 250 + 1}", first_ns=seen - 90 * SECOND, last_ns=seen - number * 1_000_000,
+            received_at=now, next_step_at=now - timedelta(seconds=1),
+        )  # fmt: skip
+
+
+def waiting() -> int:
+    return Verdict.objects.filter(next_step_at__isnull=False).count()
+
+
+def child_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+def test_one_message_takes_no_more_than_it_says(service: Processes) -> None:
+    flood(30)
+    service.worker("decide", name="worker-decide", concurrency=1)
+    dispatch.send("flowguard.decide", 10)
+    wait_until(lambda: waiting() <= 20, "ten decisions")
+    dispatch.send("flowguard.decide", 0)
+    wait_until(lambda: queue_length("decide") == 0, "the queue")
+    assert waiting() == 20
+
+
+def test_a_worker_killed_while_it_decides_leaves_every_verdict_decided_once(service: Processes) -> None:
+    flood(FLOOD)
+    worker = service.worker("decide", name="worker-decide", concurrency=1)
+    service.scheduler()
+    wait_until(lambda: waiting() < FLOOD - 20, "the first decisions")
+    os.kill(child_of(worker.pid), signal.SIGKILL)
+    wait_until(lambda: waiting() < FLOOD // 2, "half of them, by a new child")
+    service.kill("worker-decide")
+    service.worker("decide", name="again", concurrency=1)
+    wait_until(lambda: waiting() == 0, "all of them")
+    members = list(Enforcement.objects.values_list("member", flat=True))
+    assert (len(members), len(set(members))) == (FLOOD, FLOOD)
+    assert Enforcement.objects.filter(state=State.APPLYING).count() == 3
+    assert audit.verify().broken is None
+    assert AuditEntry.objects.filter(action__startswith="enforcement.").count() == FLOOD
+
+
+def test_a_long_queue_of_batches_does_not_hold_up_a_decision(service: Processes) -> None:
+    flood(1)
+    for number in range(50):
+        dispatch.send("flowguard.ingest_batch", 10_000 + number)
+    service.worker("decide", name="worker-decide", concurrency=1)
+    service.scheduler()
+    wait_until(lambda: waiting() == 0, "the decision")
+    assert queue_length("ingest") >= 50
