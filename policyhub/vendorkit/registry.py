@@ -19,6 +19,7 @@ BUILT_IN = {
     "linux_iptables": "policyhub.vendors.linux_iptables",
     "juniper_junos": "policyhub.vendors.juniper_junos",
     "linux_nftables": "policyhub.vendors.linux_nftables",
+    "nvidia_cumulus": "policyhub.vendors.nvidia_cumulus",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
     "sonic": "policyhub.vendors.sonic",
 }

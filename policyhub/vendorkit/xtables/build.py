@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from policyhub.domain.evaluation import Seen, Stage, StageKind
 from policyhub.domain.nat import NatKind, NatRule
-from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy
 from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
@@ -240,8 +240,8 @@ def _translated(facts: Facts) -> tuple[str, str]:
 
 def qos_class(rule: Rule, facts: Facts) -> QosClass | None:
     """DSCP, TOS, CLASSIFY and MARK targets, and those of Cumulus switches (SETQOS, SETCLASS)."""
-    marker = _marker(facts)
-    if marker is None:
+    marker, policer = _marker(facts), _policer(facts)
+    if marker is None and policer is None:
         return None
     match = rule.match
     everything = replace(match, dscp=None) == replace(
@@ -250,7 +250,11 @@ def qos_class(rule: Rule, facts: Facts) -> QosClass | None:
     ) and match.services[0].is_any  # fmt: skip
     other = () if everything or not facts.middle else (facts.middle[:200],)
     return QosClass(
-        rule.name, ClassMatch(dscp=match.dscp, any=everything and match.dscp is None, other=other), marker, lines=rule.lines
+        rule.name,
+        ClassMatch(dscp=match.dscp, any=everything and match.dscp is None, other=other),
+        marker,
+        policer,
+        lines=rule.lines,
     )
 
 
@@ -276,6 +280,23 @@ def _marker(facts: Facts) -> Marker | None:
             value, _, mask = (options.get("--set-mark") or options.get("--set-xmark") or printed).partition("/")
             return Marker(queue=number(value)) if value and (not mask or number(mask) == MARK_BITS) else None
     except (NotUnderstood, ValueError):
+        return None
+    return None
+
+
+def _policer(facts: Facts) -> Policer | None:
+    """POLICE counts packets or kB/s, TRICOLORPOLICE kbit/s (Cumulus Linux, Quality of Service)."""
+    options = option_values(facts.target_words)
+    try:
+        if facts.target == "POLICE":
+            in_bytes = options.get("--set-mode", "").upper() == "KB"
+            rate, burst = number(options.get("--set-rate", "")), number(options.get("--set-burst", ""))
+            return Policer(rate * 8000 if in_bytes else None, burst * 1000 if in_bytes else None)
+        if facts.target == "TRICOLORPOLICE":
+            dscp = options.get("--set-exceed-action-dscp", "")
+            rate, burst = number(options.get("--set-cir", "")), number(options.get("--set-cbs", ""))
+            return Policer(rate * 1000, burst * 1000, exceed_action=f"set dscp {dscp}" if dscp else "drop")
+    except NotUnderstood:
         return None
     return None
 

@@ -140,9 +140,9 @@ class Facts:
         if negated or text.endswith("+"):
             self.conditions.append(f"{'! ' if negated else ''}{side} {text}")
         elif side == "-i":
-            self.zones_in = (text,)
+            self.zones_in = tuple(text.split(","))  # Cumulus takes lists
         else:
-            self.zones_out = (text,)
+            self.zones_out = tuple(text.split(","))
 
     def set_ports(self, side: str, text: str, negated: bool) -> None:
         """`22`, `1024:`, `80,443`, `http`; iptables-save and listings print `a:b`."""

@@ -1,0 +1,21 @@
+"""Switches with NVIDIA Cumulus Linux."""
+
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendors.nvidia_cumulus.counters import counters
+from policyhub.vendors.nvidia_cumulus.parse import NAME, looks_like, parse
+
+VENDOR = Vendor(
+    name=NAME,
+    label="NVIDIA Cumulus Linux",
+    parse=parse,
+    counters=counters,
+    looks_like=looks_like,
+    capabilities={
+        Capability.RULES: Tier.DOCUMENTATION,
+        Capability.NAT: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.DOCUMENTATION,
+        Capability.HIT_COUNTS: Tier.DOCUMENTATION,
+        Capability.QOS: Tier.DOCUMENTATION,
+        Capability.LOSSLESS: Tier.DOCUMENTATION,
+    },
+)

@@ -1,0 +1,234 @@
+"""NVUE in any of its forms (`nv set` lines, YAML, JSON) as one tree of words with source lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.json_lines import Node, read_json
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import is_decimal
+from policyhub.vendorkit.xtables.options import split_words
+
+PASTE = re.compile(r"^(?:\\e\[\?2004[hl])+\s*")  # "bracketed paste", when a terminal's record spells its escapes
+COMMAND = re.compile(r"^(?:\S+[@:]\S*[#$>]\s*)?nv (set|unset)\s+(\S.*)$")
+SHOW = re.compile(r"^(?:\S+[@:]\S*[#$>]\s*)?(?:nv (?:config|show) .*|nv$)|^(?:\S+@\S+[#$>]\s*)$")
+KEY = re.compile(r"^((?:'[^']*'|\"[^\"]*\"|[^\s'\"{}\[\]|>][^{}]*?)):(?:\s+(.*))?$")
+RANGE = re.compile(r"^(.*?)(\d{1,6})-(\d{1,6})$")
+DEFAULT_GLOBAL = "default-global"
+MOST_SPREAD = 1024
+MOST_PATH = 60
+
+
+@dataclass(slots=True)
+class Branch:
+    """A word and the words below it. lines: where it is named."""
+
+    lines: list[int] = field(default_factory=list)
+    children: dict[str, Branch] = field(default_factory=dict)
+
+    def at(self, *path: str) -> Branch | None:
+        branch: Branch | None = self
+        for word in path:
+            branch = branch.children.get(word) if branch is not None else None
+        return branch
+
+    def value(self, *path: str) -> str:
+        """The first word below the path, "" when there is none."""
+        found = self.at(*path)
+        return next(iter(found.children), "") if found is not None else ""
+
+    def items(self, *path: str) -> Iterator[tuple[str, Branch]]:
+        """Children of the path with lists in their names spread: `swp1-2,swp5`."""
+        found = self.at(*path)
+        for name, branch in found.children.items() if found is not None else ():
+            for single in spread(name):
+                yield single, branch
+
+    def put(self, path: list[str], line: int) -> None:
+        branch = self
+        for word in path[:MOST_PATH]:
+            branch = branch.children.setdefault(word, Branch())
+            if not branch.lines or branch.lines[-1] != line:
+                branch.lines.append(line)
+
+    def take(self, path: list[str]) -> None:
+        """`nv unset`."""
+        above = self.at(*path[:-1])
+        if above is not None and path:
+            above.children.pop(path[-1], None)
+
+    def all_lines(self) -> tuple[int, ...]:
+        """Lines of this branch and of everything below."""
+        found: set[int] = set()
+        stack = [self]
+        while stack:
+            branch = stack.pop()
+            found.update(branch.lines)
+            stack.extend(branch.children.values())
+        return tuple(sorted(found))
+
+    def leaves(self) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+        """Every path of words below, without recursion."""
+        stack: list[tuple[tuple[str, ...], Branch]] = [((), self)]
+        while stack:
+            path, branch = stack.pop()
+            if not branch.children and path:
+                yield path, tuple(branch.lines)
+            stack.extend(((*path, word), child) for word, child in reversed(branch.children.items()))
+
+
+def spread(name: str) -> list[str]:
+    """`swp1-3,swp7` -> swp1 swp2 swp3 swp7; a name that is no list stays."""
+    found: list[str] = []
+    for part in name.split(","):
+        known = RANGE.match(part)
+        if known and int(known[2]) <= int(known[3]) < int(known[2]) + MOST_SPREAD and "." not in part and ":" not in part:
+            found += [f"{known[1]}{n}" for n in range(int(known[2]), int(known[3]) + 1)]
+        elif part:
+            found.append(part)
+    return found[:MOST_SPREAD]
+
+
+def numbers(name: str, most: int) -> list[int]:
+    """`2,4-6` as numbers; others are left out."""
+    return [int(part) for part in spread(name) if is_decimal(part) and len(part) < 4 and int(part) <= most]
+
+
+@dataclass(slots=True)
+class Reading:
+    root: Branch = field(default_factory=Branch)
+    header: dict[str, str] = field(default_factory=dict)
+    nvue_lines: set[int] = field(default_factory=set)
+
+
+def read_nvue(lines: list[Line], raw: list[str], ledger: LineLedger) -> Reading:
+    """Lines that belong to NVUE are kept in `nvue_lines`; booking is up to who understands the branch."""
+    reading = Reading()
+    rest: list[Line] = []
+    for line in lines:
+        if line.text.startswith("\\e["):
+            line = Line(line.number, line.indent, PASTE.sub("", line.text))
+        found = COMMAND.match(line.text)
+        if found:
+            words = split_words(found[2])
+            reading.nvue_lines.add(line.number)
+            if found[1] == "set":
+                reading.root.put(words, line.number)
+            else:
+                reading.root.take(words)
+                ledger.understood(line.number)
+        elif SHOW.match(line.text):
+            ledger.understood(line.number)
+        else:
+            rest.append(line)
+    if any(line.text[:1] in "[{" for line in rest[:3]):
+        _json(reading, rest, ledger)
+    else:
+        yaml = _Yaml(reading, raw, ledger)
+        for line in rest:
+            yaml.line(line)
+    return reading
+
+
+def _json(reading: Reading, lines: list[Line], ledger: LineLedger) -> None:
+    document = read_json(lines)
+    by_number = {line.number: line for line in lines}
+    for number, reason in document.odd.items():
+        ledger.unparsed(by_number[number], reason)
+    for root in document.roots:
+        for part in root.items or [root]:
+            header, body = part.get("header"), part.get("set")
+            reading.nvue_lines.update(part.numbers)
+            if header is not None:
+                ledger.understood(*header.numbers)
+                reading.header |= {name: value.text for name, value in header.pairs()}
+            if body is not None or header is None:
+                _json_branch(reading.root, body or part)
+            ledger.understood(part.line, part.end)
+
+
+def _json_branch(root: Branch, node: Node) -> None:
+    stack: list[tuple[Branch, Node]] = [(root, node)]
+    while stack:
+        branch, here = stack.pop()
+        for name, value in here.pairs():
+            below = branch.children.setdefault(name, Branch())
+            below.lines.append(value.line)
+            if value.end != value.line:
+                below.lines.append(value.end)
+            if value.members is not None:
+                stack.append((below, value))
+            elif value.items is not None:
+                for item in value.items:
+                    below.children.setdefault(item.text, Branch()).lines.append(item.line)
+            elif value.text:
+                below.children.setdefault(value.text, Branch()).lines.append(value.line)
+
+
+class _Yaml:
+    """The subset that NVUE writes: `- header:`, `- set:`, nested keys, `{}`, plain and block scalars."""
+
+    def __init__(self, reading: Reading, raw: list[str], ledger: LineLedger) -> None:
+        self.reading = reading
+        self.raw = raw
+        self.ledger = ledger
+        self.stack: list[tuple[int, Branch]] = []
+        self.in_header = False
+        self.block_indent: int | None = None
+
+    def line(self, line: Line) -> None:
+        text, raw = line.text, self.raw[line.number - 1]
+        indent = len(raw) - len(raw.lstrip())
+        if self._is_in_block(line, indent):
+            return
+        if text in ("- header:", "- set:", "header:", "set:") and indent < 4:
+            self.in_header = "header" in text
+            self.stack = [(indent, self.reading.root)]
+            self.ledger.understood(line.number)
+            return
+        found = KEY.match(text.removeprefix("- "))
+        if found is not None and (self.stack or text.rstrip(":") in TOP):
+            self._key(line, indent, found)
+        elif text.startswith("- ") and self.stack:
+            self._item(line, indent)
+
+    def _is_in_block(self, line: Line, indent: int) -> bool:
+        """A line of a block scalar (`snippet: |`)."""
+        if self.block_indent is None or indent <= self.block_indent:
+            self.block_indent = None
+            return False
+        if self.stack:
+            self.stack[-1][1].lines.append(line.number)
+            self.reading.nvue_lines.add(line.number)
+        return True
+
+    def _item(self, line: Line, indent: int) -> None:
+        while len(self.stack) > 1 and self.stack[-1][0] >= indent:
+            self.stack.pop()
+        self.stack[-1][1].put([line.text[2:].strip("'\"")], line.number)
+        self.reading.nvue_lines.add(line.number)
+
+    def _key(self, line: Line, indent: int, found: re.Match[str]) -> None:
+        name, value = found[1].strip("'\""), (found[2] or "").strip()
+        if self.in_header:
+            self.reading.header[name] = value.strip("'\"")
+            self.ledger.understood(line.number)
+            return
+        if not self.stack:
+            self.stack = [(-1, self.reading.root)]
+        while len(self.stack) > 1 and self.stack[-1][0] >= indent:
+            self.stack.pop()
+        branch = self.stack[-1][1].children.setdefault(name, Branch())
+        branch.lines.append(line.number)
+        self.reading.nvue_lines.add(line.number)
+        if value in ("|", ">", "|-", ">-"):
+            self.block_indent = indent
+        elif value and value != "{}":
+            branch.children.setdefault(value.strip("'\""), Branch()).lines.append(line.number)
+        self.stack.append((indent, branch))
+
+
+TOP = ("acl", "bridge", "evpn", "interface", "mlag", "nve", "platform", "qos", "router", "service", "system", "vrf")
