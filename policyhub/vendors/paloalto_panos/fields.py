@@ -76,7 +76,7 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
     _target(rule, conditions)
     if kind == "security":
         unresolved += [
-            f"{name} is missing" for name in NEEDED if rule.get(name) is None and not (name == "to" and rule_type == INTRAZONE)
+            f"{name} is missing" for name in NEEDED if not rule.has(name) and not (name == "to" and rule_type == INTRAZONE)
         ]
     match = Match(
         source.value,
@@ -96,16 +96,16 @@ def zones(rule: Node, field: str) -> tuple[str, ...]:
     node = rule.get(field)
     if node is None:
         return ()
-    zone = node.get("zone")
-    values = zone.values if zone is not None else () if node.get("interface") is not None else node.values
+    values = node.values
+    if values in (("zone",), ("interface",)):  # a zone of that name has nothing below it
+        values = node.members("zone") if node.members(values[0]) else values
     return () if "any" in values else values
 
 
 def _worded(rule: Node, conditions: list[str]) -> None:
     for name in WORDED:
-        node = rule.get(name)
-        if node is not None:
-            words = [value for value in node.values if value not in NO_WORDS]
+        if rule.has(name):
+            words = [value for value in rule.members(name) if value not in NO_WORDS]
             if words:
                 conditions.append(f"{name} {' '.join(words)}")
     schedule = rule.text("schedule")
@@ -142,10 +142,11 @@ def _target(rule: Node, conditions: list[str]) -> None:
     if target is not None and devices:
         conditions.append(f"target {'not ' if target.text('negate') == 'yes' else ''}{' '.join(devices)}")
     for name in ("from", "to"):
-        interface = rule.at(name, "interface")
-        if interface is not None and interface.children:
-            conditions.append(f"{name}-interface {' '.join(interface.values)}")
+        node = rule.get(name)
+        if node is not None and node.has("interface"):
+            interfaces = node.members("interface")
+            conditions += [f"{name}-interface {' '.join(interfaces)}"] if interfaces else []
     for name in ("to-interface", "from-interface", "active-active-device-binding"):
-        value = rule.text(name)
+        value = rule.text(name) if rule.has(name) else ""
         if value and value not in ("any", "both"):
             conditions.append(f"{name} {value}")

@@ -52,7 +52,9 @@ class Node:
         return node
 
     def get(self, name: str) -> Node | None:
-        child = self.children.get(name) if self.children else None
+        if self.children is None:
+            return None
+        child = self.children.get(name)
         return self._grown(name, child) if isinstance(child, int) else child
 
     def at(self, *names: str) -> Node | None:
@@ -76,15 +78,22 @@ class Node:
         """The last value: a later `set` replaces an earlier one. "" without one."""
         return next(reversed(self.children)).partition("\0")[0] if self.children else ""
 
-    def text(self, *names: str) -> str:
+    def text(self, name: str, *more: str) -> str:
         """The value below a path, "" when there is none."""
-        node = self.at(*names)
+        node = self.get(name)
+        if node is not None and more:
+            node = node.at(*more)
         return "" if node is None else node.value
 
-    def members(self, *names: str) -> tuple[str, ...]:
+    def members(self, name: str, *more: str) -> tuple[str, ...]:
         """The values below a path."""
-        node = self.at(*names)
+        node = self.get(name)
+        if node is not None and more:
+            node = node.at(*more)
         return () if node is None else node.values
+
+    def has(self, name: str) -> bool:
+        return self.children is not None and name in self.children
 
     @property
     def lines(self) -> tuple[int, ...]:
