@@ -14,6 +14,7 @@ BUILT_IN = {
     "cisco_ios": "policyhub.vendors.cisco_ios",
     "fortinet_fortios": "policyhub.vendors.fortinet_fortios",
     "h3c_comware": "policyhub.vendors.h3c_comware",
+    "hillstone_stoneos": "policyhub.vendors.hillstone_stoneos",
     "huawei_usg": "policyhub.vendors.huawei_usg",
     "huawei_vrp": "policyhub.vendors.huawei_vrp",
     "linux_iptables": "policyhub.vendors.linux_iptables",

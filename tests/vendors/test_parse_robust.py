@@ -15,7 +15,7 @@ from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
 
 HERE = Path(__file__).parent
-PLATFORMS = ("fortinet_fortios", "huawei_vrp", "juniper_junos", "linux_nftables", "paloalto_panos")
+PLATFORMS = ("fortinet_fortios", "hillstone_stoneos", "huawei_vrp", "juniper_junos", "linux_nftables", "paloalto_panos")
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
     "fortinet_fortios": [
@@ -28,6 +28,16 @@ PIECES = {
         "999999999999999999999", "set policy-expiry enable", "set policy-expiry-date", "set end 24:61 2024/13/40",
         "set dst 10.0.0.0", "FGT (root) # show", "\\", "#", "config firewall shaping-policy", "config router policy",
         "set protocol 6", "set start-port", "config system sdwan", "config zone",
+    ],
+    "hillstone_stoneos": [
+        "rule id 5", "rule id 5 top", "rule from any to any permit", "exit", " action permit", ' src-addr "x"',
+        " src-range 10.0.0.9 10.0.0.1", " src-ip 10.0.0.0 255.0.255.0", ' service "HTTP"', " service-rule tcp dst-port 9 8",
+        "policy-global", " default-action permit", " move 5 before 5", 'address "x"', ' member "x"', ' exclude member "x"',
+        " host a.b", "no", " no member", "servgroup s", "²", 'ip vrouter "trust-vr"', " snatrule id 1 from", "trans-to",
+        "eif-ip mode", " dnatrule id", "port", " ip route", "0.0.0.0/0", "null0", "interface e0/1", " ip address 1.1.1.1",
+        "qos-engine first", " root-pipe r", "  pipe p", "   pipe-rule forward bandwidth Mbps", "qos-profile q", ' class "c"',
+        "  police", "enter-vsys v", "exit-vsys", "Most hit policy rules:", "1 5 a b PERMIT 7", '"', "schedule s",
+        " absolute end 13/45/2024 25:61", "h(config)# rule id 7", "99999999999999999999999",
     ],
     "huawei_vrp": [
         "acl number 3001", "acl ipv6 name x", " rule 5 permit", " rule permit tcp source", "10.0.0.1", "0.0.255.0", "any",
@@ -157,8 +167,10 @@ def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
             text = "\n".join([*lines[:at], odd, *lines[at:]])
             found = REGISTRY.get(platform).parse(text)
             unparsed = " ".join(u.text for u in found.unparsed)
-            if platform == "juniper_junos":  # what a term matches and nobody knows is a condition
-                unparsed += " ".join(text for policy in found.policies for rule in policy.rules for text in rule.match.conditions)
+            if platform == "juniper_junos":  # what a rule matches and nobody knows is a condition
+                matches = [rule.match for policy in found.policies for rule in policy.rules]
+                matches += [rule.match for rule in found.nat_rules]
+                unparsed += " ".join(text for match in matches for text in match.conditions)
             assert "quux" in unparsed, f"{path.parent.name} line {at + 1}\n{text}"
 
 
@@ -226,7 +238,26 @@ def worst_junos(size: int) -> list[str]:
     ]
 
 
+def worst_stoneos(size: int) -> list[str]:
+    rules = "".join(f"rule id {n}\n  action permit\n  src-addr x{n % 9}\nexit\n" for n in range(size // 3))
+    groups = "".join(f'address "g{n}"\n  member "g{n + 1}"\n  exclude member "g{n + 2}"\nexit\n' for n in range(size // 4))
+    pipes = "".join(f"{' ' * (n + 1)}pipe p{n}\n" for n in range(min(size // 8, 900)))
+    return [
+        rules,
+        groups,
+        "qos-engine first\n root-pipe r\n" + pipes,
+        "rule id 1\n" + "  src-addr a\n  no src-addr b\n" * (size // 2),
+        "policy-global\n  rule id 1\n  rule id 2\n" + "  move 1 after 2\n" * size,
+        "\n".join(" " * (n % 400) + "x" for n in range(size)),
+        'address "x"\n' + "  ip 10.0.0.0/8\n" * size,
+        '"' * size,
+        "exit\n" * size,
+    ]
+
+
 def worst(platform: str, size: int) -> list[str]:
+    if platform == "hillstone_stoneos":
+        return worst_stoneos(size)
     if platform == "juniper_junos":
         return worst_junos(size)
     if platform == "paloalto_panos":
