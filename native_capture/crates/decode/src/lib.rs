@@ -7,10 +7,17 @@ mod error;
 mod ip;
 mod link;
 mod packet;
+mod pause;
+mod roce;
 mod transport;
+mod tunnel;
+mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
-pub use packet::{proto, tcp_flag, Packet, NO_VLAN};
+pub use packet::{proto, tcp_flag, Packet, NO_PCP, NO_VLAN};
+pub use pause::Stop;
+pub use roce::{icrc_holds, opcode, Acknowledge, ROCE_V2_PORT};
+pub use tunnel::Tunnel;
 
 /// Decode one frame.
 ///
