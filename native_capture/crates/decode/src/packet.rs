@@ -9,6 +9,9 @@ pub const NO_VLAN: u16 = u16::MAX;
 /// `pcp` of a frame without a tag.
 pub const NO_PCP: u8 = u8::MAX;
 
+/// `inner_dscp` and `inner_ecn` of a packet that carries none.
+pub const NO_MARK: u8 = u8::MAX;
+
 /// IP protocol numbers used here (IANA protocol-numbers).
 pub mod proto {
     pub const ICMP: u8 = 1;
@@ -78,12 +81,16 @@ pub struct Packet {
     pub dest_qp: u32,
     /// Offset in the frame of the bytes above the transport header, 0 when not known.
     pub payload_at: u16,
-    pub(crate) carried_at: u16,
+    /// Where the carried packet begins in the frame, and what stands there.
+    pub carried_at: u16,
     /// Priority of the outermost tag, [`NO_PCP`] without one.
     pub pcp: u8,
     pub tunnel: Tunnel,
-    pub(crate) carried: Carried,
-    /// BTH opcode and AETH syndrome; see `has_bth`.
+    pub carried: Carried,
+    /// Mark and congestion bits of the innermost IP header, [`NO_MARK`] when no packet is carried.
+    pub inner_dscp: u8,
+    pub inner_ecn: u8,
+    /// BTH opcode and AETH syndrome, of the innermost packet; see `has_bth`.
     pub opcode: u8,
     pub syndrome: u8,
     pub stop: Stop,
@@ -131,6 +138,8 @@ impl Default for Packet {
             pcp: NO_PCP,
             tunnel: Tunnel::None,
             carried: Carried::Ip,
+            inner_dscp: NO_MARK,
+            inner_ecn: NO_MARK,
             opcode: 0,
             syndrome: 0,
             stop: Stop::None,
@@ -184,6 +193,24 @@ impl Packet {
             found = next;
         }
         Some(found)
+    }
+
+    /// Take over what is counted of the innermost packet. Called once, for packets with a tunnel.
+    pub(crate) fn note_innermost(&mut self, bytes: &[u8]) {
+        let Some(inner) = self.innermost(bytes) else { return };
+        if inner.is_ip() {
+            self.inner_dscp = inner.dscp;
+            self.inner_ecn = inner.ecn;
+        }
+        if inner.has_bth {
+            self.has_bth = true;
+            self.opcode = inner.opcode;
+            self.syndrome = inner.syndrome;
+            self.dest_qp = inner.dest_qp;
+            self.ack_requested = inner.ack_requested;
+            self.seq = inner.seq;
+            self.ack = inner.ack;
+        }
     }
 
     /// Pause quanta (512 bit times each) of the eight priorities; zero lets a priority send again.

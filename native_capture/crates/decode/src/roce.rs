@@ -105,6 +105,11 @@ fn extended(opcode: u8) -> usize {
     }
 }
 
+/// Whether packets with this opcode acknowledge something: read responses and acknowledgements.
+pub fn has_aeth(opcode: u8) -> bool {
+    aeth_at(opcode).is_some()
+}
+
 /// Where the AETH stands after the BTH, for opcodes that have one.
 fn aeth_at(opcode: u8) -> Option<usize> {
     let has = matches!(opcode & 0x1f, 0x0d | 0x0f | 0x10 | 0x11 | 0x12);

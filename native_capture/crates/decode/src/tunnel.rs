@@ -26,7 +26,7 @@ pub enum Tunnel {
 
 /// What stands at the beginning of the carried bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub enum Carried {
     #[default]
     Ip,
     Ethernet,
@@ -154,6 +154,9 @@ pub(crate) fn gre(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), De
         0x88be if flags & 0x1000 == 0 => note(packet, Tunnel::Erspan1, key, inner, Carried::Ethernet),
         0x88be => erspan(bytes, inner, Tunnel::Erspan2, 8, packet)?,
         0x22eb => erspan3(bytes, inner, packet)?,
+        // WCCP: a redirect header stands before the packet in version 2 (draft-mclaggan-wccp, 4.4)
+        0x883e if bytes.get(inner).is_some_and(|first| first >> 4 == 4) => note(packet, Tunnel::Gre, key, inner, Carried::Ip),
+        0x883e => note(packet, Tunnel::Gre, key, inner + 4, Carried::Ip),
         _ => {
             if let Some(carried) = by_ethertype(kind) {
                 note(packet, Tunnel::Gre, key, inner, carried);

@@ -6,6 +6,7 @@ mod core;
 mod core_tests;
 mod feed;
 mod lane;
+mod layers;
 mod live;
 mod observe;
 mod offline;

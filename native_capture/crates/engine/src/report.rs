@@ -9,6 +9,7 @@ use nc_flow::{address, protocol, Flow, FlowKey, TcpCounts};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
+use crate::layers::LayersRow;
 use crate::offline::{is_partial, Input};
 use crate::point::Point;
 
@@ -66,6 +67,7 @@ struct PointRow<'a> {
     cut_packets: u64,
     out_of_order: u64,
     dscp: ByMark<DscpRow>,
+    headers: LayersRow<'a>,
     queues: [(); 0],
     microbursts: [(); 0],
     tcp: TcpRow,
@@ -223,6 +225,7 @@ fn point_row<'a>(point: &'a Point, input: &Input) -> PointRow<'a> {
         cut_packets: input.cut,
         out_of_order: input.lane.out_of_order,
         dscp: ByMark(dscp.collect()),
+        headers: point.layers.row(),
         queues: [],
         microbursts: [],
         tcp: tcp_row(&point.tcp),
