@@ -1,8 +1,8 @@
 //! MAC control frames that stop a sender: PAUSE (802.3, annex 31B) and priority flow control (802.1Q, clause 36).
 
+use crate::be16;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::packet::Packet;
-use crate::be16;
 
 /// Which kind of stop a frame is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! InfiniBand Architecture Specification volume 1, chapter 9 (headers) and annexes A16 (RoCE), A17 (RoCEv2).
 
+use crate::be32;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::packet::Packet;
-use crate::be32;
 
 /// UDP destination port of RoCEv2 (IANA roce).
 pub const ROCE_V2_PORT: u16 = 4_791;

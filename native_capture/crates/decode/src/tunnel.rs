@@ -155,7 +155,9 @@ pub(crate) fn gre(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), De
         0x88be => erspan(bytes, inner, Tunnel::Erspan2, 8, packet)?,
         0x22eb => erspan3(bytes, inner, packet)?,
         // WCCP: a redirect header stands before the packet in version 2 (draft-mclaggan-wccp, 4.4)
-        0x883e if bytes.get(inner).is_some_and(|first| first >> 4 == 4) => note(packet, Tunnel::Gre, key, inner, Carried::Ip),
+        0x883e if bytes.get(inner).is_some_and(|first| first >> 4 == 4) => {
+            note(packet, Tunnel::Gre, key, inner, Carried::Ip)
+        }
         0x883e => note(packet, Tunnel::Gre, key, inner + 4, Carried::Ip),
         _ => {
             if let Some(carried) = by_ethertype(kind) {

@@ -1,9 +1,9 @@
 //! 802.11 data frames, with or without a radiotap header, down to the IP layer. Encrypted frames end there.
 
+use crate::be16;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::link::ethertype;
 use crate::packet::Packet;
-use crate::be16;
 
 /// Radiotap (radiotap.org): version 0, then the length of the header, little-endian.
 pub(crate) fn radiotap(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {

@@ -13,6 +13,8 @@ mod offline;
 mod outbox;
 mod path;
 mod point;
+mod queue_rows;
+mod queues;
 mod report;
 
 pub use live::{Live, LiveError, LiveSettings};

@@ -58,13 +58,12 @@ fn analyse<'py>(
     top: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
-    if let Some(error) = queues.and_then(|text| serde_json::from_slice::<serde_json::Value>(text).err()) {
-        return Err(raise(py, QUEUES, &format!("queues: {error}. Give valid JSON"), None, None));
-    }
-    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, top }));
+    let queues = queues.map(<[u8]>::to_vec);
+    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, queues, top }));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
         Err(AnalyseError::Source(error)) => Err(source(py, &error)),
+        Err(AnalyseError::Queues(what)) => Err(raise(py, QUEUES, &what, None, None)),
         Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
     }
 }
