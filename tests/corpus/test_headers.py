@@ -1,4 +1,4 @@
-"""What stands in the headers equals what tshark counted: packets, bytes, marks of carried packets, tags, tunnels, RDMA, pause frames.
+"""Headers equal what tshark counted: packets, bytes, marks of carried packets, tags, tunnels, RDMA, pause frames.
 
 KNOWN names each capture where the two differ and why; docs/engine.md shows the same table.
 """

@@ -27,6 +27,8 @@ pub struct Request {
     pub bundle: Option<Bundle>,
     /// The queues file of the contract, as JSON.
     pub queues: Option<Vec<u8>>,
+    /// Report the fill of every millisecond.
+    pub series: bool,
     pub top: Option<usize>,
 }
 
@@ -96,6 +98,9 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
     let mut core = Core::new(&names, SIZE);
     let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
     core.queues = queues.map_err(AnalyseError::Queues)?;
+    if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
+        queues.record();
+    }
     if let Some(bundle) = request.bundle {
         core.set_bundle(Arc::new(bundle));
     }

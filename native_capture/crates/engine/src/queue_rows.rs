@@ -23,6 +23,16 @@ pub(crate) struct QueueRow<'a> {
     milliseconds: u64,
     drops_estimated: Option<u64>,
     drops_measured: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<SeriesRow>,
+}
+
+/// Fill at the fullest moment of each millisecond, from `start_ns` on.
+#[derive(Serialize)]
+struct SeriesRow {
+    start_ns: u64,
+    step_ms: u32,
+    fill_pct: Vec<f32>,
 }
 
 #[derive(Serialize)]
@@ -93,6 +103,11 @@ fn class_rows<'a>(
             milliseconds: fill.milliseconds,
             drops_estimated,
             drops_measured,
+            series: meter.series().map(|(start, series)| SeriesRow {
+                start_ns: start * 1_000_000,
+                step_ms: 1,
+                fill_pct: series.iter().map(|per_mille| f32::from(*per_mille) / 10.0).collect(),
+            }),
         })
     };
     let measured = queue.measured.as_ref().map(|(_, meter)| meter);

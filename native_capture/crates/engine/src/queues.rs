@@ -115,6 +115,16 @@ impl Queues {
         Ok(Self { ports, alone: names.len() == 1 })
     }
 
+    /// Keep the fill of every millisecond.
+    pub fn record(&mut self) {
+        for port in &mut self.ports {
+            if let Some(queues) = &mut port.estimated {
+                queues.record();
+            }
+            port.classes.iter_mut().filter_map(|class| class.measured.as_mut()).for_each(|(_, meter)| meter.record());
+        }
+    }
+
     /// A packet that `point` is the first, or the only one, to show.
     pub fn first(&mut self, point: u16, packet: &Packet, flow: u32) {
         for port in self.ports.iter_mut().filter(|port| port.arrives == Some(usize::from(point))) {
@@ -188,7 +198,7 @@ fn settings(config: &Config) -> Result<Vec<QueueSetting>, String> {
 
 fn bps(mbps: f64, what: &str) -> Result<u64, String> {
     let bps = mbps * MBPS;
-    match bps >= 1.0 && bps <= 1e15 {
+    match (1.0..=1e15).contains(&bps) {
         true => Ok(bps as u64),
         false => Err(format!("queues: {what} is {mbps}. Give a rate above 0")),
     }

@@ -57,6 +57,8 @@ pub struct FillMeter {
     sum: u64,
     inside: VecDeque<(u32, u32)>,
     open: Option<Open>,
+    start_ms: u64,
+    series: Option<Vec<u16>>,
     pub bursts: Vec<Burst>,
     /// Bursts beyond the number kept.
     pub more: u64,
@@ -75,9 +77,21 @@ impl FillMeter {
             sum: 0,
             inside: VecDeque::new(),
             open: None,
+            start_ms: 0,
+            series: None,
             bursts: Vec::new(),
             more: 0,
         }
+    }
+
+    /// Keep every millisecond, two bytes each.
+    pub fn record(&mut self) {
+        self.series = Some(Vec::new());
+    }
+
+    /// First millisecond since 1970, and per millisecond how many thousandths of the buffer were full at the fullest moment.
+    pub fn series(&self) -> Option<(u64, &[u16])> {
+        self.series.as_deref().map(|series| (self.start_ms, series))
     }
 
     pub fn level(&self) -> u64 {
@@ -89,6 +103,7 @@ impl FillMeter {
         let ms = ns / MS;
         let Some(now) = self.ms else {
             self.ms = Some(ms);
+            self.start_ms = ms;
             self.fullest = self.level;
             return;
         };
@@ -105,6 +120,9 @@ impl FillMeter {
         let per_mille = (level * 1_000 / self.limit).min(1_000);
         self.histogram[per_mille as usize] += milliseconds;
         self.sum += per_mille * milliseconds;
+        if let Some(series) = &mut self.series {
+            series.extend(std::iter::repeat_n(per_mille as u16, milliseconds as usize));
+        }
     }
 
     /// A packet of `flow` came in.

@@ -139,6 +139,11 @@ impl PortQueues {
         self.classes.iter_mut().for_each(|class| class.meter.finish(ns));
     }
 
+    /// Keep every millisecond of every class.
+    pub fn record(&mut self) {
+        self.classes.iter_mut().for_each(|class| class.meter.record());
+    }
+
     pub fn meter(&self, class: usize) -> &FillMeter {
         &self.classes[class].meter
     }
