@@ -36,6 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--identities", metavar="CSV", help="who is behind which prefix and may use which marks")
     parser.add_argument("--realm", action="append", default=[], metavar="NAME=REALM", help="realm of a point's addresses")
     parser.add_argument("--queues", metavar="JSON", help="observation points, ports and classes of the device between")
+    parser.add_argument(
+        "--side",
+        action="append",
+        default=[],
+        metavar="POINT=PREFIX,...",
+        help="what lies behind a point: with a capture of that point alone, queues are estimated from what comes from there",
+    )
+    parser.add_argument("--queue-series", action="store_true", help="JSON also holds the queues' fill of every millisecond")
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -45,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         request = read_request(args)
         top = args.top if args.top is not None or args.format == "json" else TEXT_FLOWS
-        body = native_capture.analyse(request.points, bundle=request.bundle, queues=request.queues, top=top)
+        body = native_capture.analyse(
+            request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top
+        )
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT
@@ -80,6 +90,8 @@ def read_request(args: argparse.Namespace) -> Request:
         require_file(path, "Name a pcap or pcapng file")
     if queues is not None:
         check_names(args.queues, queues, [name for name, _ in map(_named_point, args.point)])
+    if args.side:
+        queues = with_sides(queues, args.side)
     realms = dict(_pair(text, "--realm", "NAME=REALM") for text in args.realm)
     unknown = set(realms) - {name for name, _ in points}
     if unknown:
@@ -119,6 +131,18 @@ def check_names(file: str, queues: Mapping[str, Any], names: Iterable[str]) -> N
         if key in meant:
             raise BadInput(f"--point {name}: the same point as {meant[key]}. Give each point once")
         meant[key] = name
+
+
+def with_sides(queues: dict[str, Any] | None, sides: Sequence[str]) -> dict[str, Any]:
+    """The queues file with the prefixes behind each point added. Raises BadInput."""
+    if queues is None:
+        raise BadInput("--side says what feeds a queue: give --queues as well")
+    known = {str(name) for pair in queues["observation_points"].items() for name in pair}
+    found = dict(_pair(text, "--side", "POINT=PREFIX,...") for text in sides)
+    unknown = set(found) - known
+    if unknown:
+        raise BadInput(f"--side {min(unknown)}: no such observation point. Use {', '.join(sorted(known))}")
+    return {**queues, "sides": {name: prefixes.split(",") for name, prefixes in found.items()}}
 
 
 def declared_priority(queues: Mapping[str, Any]) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""The report of `policyhub flows` for people: points, marks, verdicts, path, largest flows."""
+"""The report of `policyhub flows` for people: points, marks, verdicts, queues, path, largest flows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 from policyhub.domain.qos import dscp_name
 
+BURSTS, FILLERS = 20, 3
 Rows = Iterable[Sequence[str]]
 
 
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
-    parts = [_points(report), _marks(report), _verdicts(report), _path(report), _flows(report), _notes(report)]
+    parts = [_points(report), _marks(report), _verdicts(report), _queues(report), _bursts(report), _path(report), _flows(report)]
+    parts.append(_notes(report))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -52,6 +54,47 @@ def _verdicts(report: dict[str, Any]) -> str:
         return "Verdicts: none" if report["judging"] else "Verdicts: no identities given, marks were not judged"
     head = ["severity", "verdict", "source", "destination", "service", "mark", "packets", "bytes", "since (UTC)", "for", "point"]
     return _table("Verdicts", head, rows, right=(6, 7, 9))
+
+
+def _queues(report: dict[str, Any]) -> str:
+    rows = [
+        [
+            row["port"], row["class"], row["basis"], _percent(row["max_fill_pct"]), _percent(row["p95_fill_pct"]),
+            _percent(100 * row["share_over_90_pct"]), _drops(row["drops_measured"]), _drops(row["drops_estimated"]),
+        ]
+        for point in report["points"]
+        for row in point["queues"]
+    ]  # fmt: skip
+    head = ["port", "class", "basis", "fullest", "95th pct", "time over 90 %", "drops measured", "drops estimated"]
+    return _table("Queues (fill of the buffer, per millisecond)", head, rows, right=(3, 4, 5, 6, 7))
+
+
+def _bursts(report: dict[str, Any]) -> str:
+    found = [
+        (burst, kind)
+        for point in report["points"]
+        for kind, name in (("microburst", "microbursts"), ("saturated", "saturations"))
+        for burst in point[name]
+    ]
+    found.sort(key=lambda pair: -pair[0]["bytes"])
+    rows = [
+        [
+            kind, burst["port"], burst["class"], burst["basis"], _when(burst["start_ns"]), f"{burst['length_ms']:.1f} ms",
+            _percent(burst["peak_fill_pct"]), _bytes(burst["bytes"]), _fillers(burst),
+        ]
+        for burst, kind in found[:BURSTS]
+    ]  # fmt: skip
+    head = ["kind", "port", "class", "basis", "start (UTC)", "length", "fullest", "bytes", "filled by"]
+    return _table(f"Nearly full queues ({len(rows)} of {len(found)})", head, rows, right=(5, 6, 7))
+
+
+def _fillers(burst: dict[str, Any]) -> str:
+    """The senders of the largest flows, each once."""
+    shares: dict[str, int] = {}
+    for flow in burst["flows"]:
+        shares[flow["src"]] = shares.get(flow["src"], 0) + flow["bytes"]
+    top = sorted(shares.items(), key=lambda item: -item[1])[:FILLERS]
+    return ", ".join(f"{src} {_percent(100 * size / burst['bytes'])}" for src, size in top) or "-"
 
 
 def _path(report: dict[str, Any]) -> str:
@@ -134,6 +177,14 @@ def _mark(value: int) -> str:
 
 def _count(value: int) -> str:
     return f"{value:,}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1f} %"
+
+
+def _drops(value: int | None) -> str:
+    return "-" if value is None else _count(value)
 
 
 def _bytes(value: int) -> str:

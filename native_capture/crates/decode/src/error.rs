@@ -14,6 +14,15 @@ pub enum Layer {
     Udp,
     Icmp,
     Ports,
+    Authentication,
+    Esp,
+    Gre,
+    Erspan,
+    Grh,
+    Bth,
+    Pause,
+    Radiotap,
+    Ieee80211,
 }
 
 /// Why it could not be read.

@@ -1,7 +1,7 @@
 //! IPv4 (RFC 791) with options and fragments, IPv6 (RFC 8200) with extension headers.
 
 use crate::error::{DecodeError, Layer, Reason};
-use crate::packet::Packet;
+use crate::packet::{proto, Packet};
 use crate::{be16, be32, transport};
 
 /// Longest chain of IPv6 extension headers that is followed.
@@ -38,7 +38,23 @@ pub(crate) fn parse_v4(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(
         return Ok(());
     }
     let end = bytes.len().min(at + total);
-    transport::parse(bytes.get(..end).unwrap_or(bytes), at + header, total - header, packet)
+    let bytes = bytes.get(..end).unwrap_or(bytes);
+    if packet.proto == proto::AH {
+        return authentication(bytes, at + header, total - header, packet);
+    }
+    transport::parse(bytes, at + header, total - header, packet)
+}
+
+/// IPv4 with an authentication header (RFC 4302): its length is in units of 4, minus 2.
+fn authentication(bytes: &[u8], at: usize, left: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    let fail = |reason| DecodeError::new(Layer::Authentication, reason, at);
+    let h: [u8; 2] = bytes.get(at..at + 2).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;
+    let length = usize::from(h[1]) * 4 + 8;
+    if length > left {
+        return Err(fail(Reason::HeaderLength));
+    }
+    packet.proto = h[0];
+    transport::parse(bytes, at + length, left - length, packet)
 }
 
 pub(crate) fn parse_v6(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {

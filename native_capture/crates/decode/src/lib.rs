@@ -7,10 +7,17 @@ mod error;
 mod ip;
 mod link;
 mod packet;
+mod pause;
+mod roce;
 mod transport;
+mod tunnel;
+mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
-pub use packet::{proto, tcp_flag, Packet, NO_VLAN};
+pub use packet::{proto, tcp_flag, Packet, NO_MARK, NO_PCP, NO_VLAN};
+pub use pause::Stop;
+pub use roce::{has_aeth, icrc_holds, opcode, Acknowledge, ROCE_V2_PORT};
+pub use tunnel::{Carried, Tunnel};
 
 /// Decode one frame.
 ///
@@ -20,6 +27,9 @@ pub fn decode(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8]) -> Packet {
     let mut packet = Packet { ts_ns, frame_len, ..Packet::default() };
     if let Err(error) = link::parse(link, bytes, &mut packet) {
         packet.error = Some(error);
+    }
+    if packet.tunnel != Tunnel::None {
+        packet.note_innermost(bytes);
     }
     packet
 }

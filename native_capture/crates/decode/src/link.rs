@@ -1,9 +1,10 @@
-//! Link layers: Ethernet II and 802.3/SNAP with any stack of VLAN tags, PPPoE and MPLS; Linux cooked (SLL, SLL2), Cisco
-//! HDLC, raw IP, BSD loopback.
+//! Link layers: Ethernet II and 802.3/SNAP with any stack of VLAN tags, PPPoE, MPLS, RoCEv1 and pause frames; Linux cooked
+//! (SLL, SLL2), Cisco HDLC, PPP, frame relay, 802.11, raw IP, BSD loopback.
 
 use crate::error::{DecodeError, Layer, Reason};
-use crate::packet::{Packet, NO_VLAN};
-use crate::{be16, ip};
+use crate::packet::{Packet, NO_PCP, NO_VLAN};
+use crate::tunnel::Carried;
+use crate::{be16, ip, pause, roce, wireless};
 
 /// More tags than this are an attack or garbage; real stacks have at most three.
 const MAX_TAGS: usize = 8;
@@ -16,11 +17,50 @@ pub(crate) fn parse(link: u32, bytes: &[u8], packet: &mut Packet) -> Result<(), 
         276 => by_ethertype(short(be16(bytes, 0), Layer::Link, 0)?, bytes, 20, packet),
         12 | 14 | 101 | 228 | 229 => raw_ip(bytes, 0, packet),
         0 | 108 => raw_ip(bytes, 4, packet),
+        9 | 50 => ppp(bytes, packet),
+        107 => frame_relay(bytes, packet),
+        105 => wireless::ieee80211(bytes, 0, packet),
+        127 => wireless::radiotap(bytes, packet),
         _ => Err(DecodeError::new(Layer::Link, Reason::UnknownLink, 0)),
     }
 }
 
-fn short<T>(value: Option<T>, layer: Layer, at: usize) -> Result<T, DecodeError> {
+/// What a tunnel carries, from its first byte.
+pub(crate) fn carried(kind: Carried, bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
+    match kind {
+        Carried::Ip => raw_ip(bytes, 0, packet),
+        Carried::Ethernet => ethertype(bytes, 12, packet),
+        Carried::Mpls => mpls(bytes, 0, packet),
+    }
+}
+
+/// PPP (RFC 1661), with or without the HDLC-like framing of RFC 1662; the protocol field may be compressed to one byte.
+fn ppp(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
+    let mut at = if matches!(bytes, [0xff, 0x03, ..]) { 2 } else { 0 };
+    let first = *short(bytes.get(at), Layer::Link, at)?;
+    let protocol = if first & 1 != 0 { u16::from(first) } else { short(be16(bytes, at), Layer::Link, at)? };
+    at += if first & 1 != 0 { 1 } else { 2 };
+    match protocol {
+        0x0021 => ip::parse_v4(bytes, at, packet),
+        0x0057 => ip::parse_v6(bytes, at, packet),
+        0x0281 | 0x0283 => mpls(bytes, at, packet),
+        _ => Ok(()),
+    }
+}
+
+/// Two address bytes (RFC 2427): NLPID 0xcc is IPv4, 0x8e IPv6, 0x80 SNAP.
+fn frame_relay(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
+    match bytes.get(2..) {
+        Some([0x03, 0xcc, ..]) => ip::parse_v4(bytes, 4, packet),
+        Some([0x03, 0x8e, ..]) => ip::parse_v6(bytes, 4, packet),
+        Some([0x03, 0x00, 0x80, 0, 0, 0, ..]) => ethertype(bytes, 8, packet),
+        Some([0x08, 0x00, ..] | [0x86, 0xdd, ..]) => ethertype(bytes, 2, packet),
+        Some(_) => Ok(()),
+        None => Err(DecodeError::new(Layer::Link, Reason::Short, 0)),
+    }
+}
+
+pub(crate) fn short<T>(value: Option<T>, layer: Layer, at: usize) -> Result<T, DecodeError> {
     value.ok_or(DecodeError::new(layer, Reason::Short, at))
 }
 
@@ -34,7 +74,7 @@ fn raw_ip(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeErro
 }
 
 /// `at` is where the first EtherType (or 802.3 length) stands.
-fn ethertype(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+pub(crate) fn ethertype(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let kind = short(be16(bytes, at), Layer::Link, 0)?;
     by_ethertype(kind, bytes, at + 2, packet)
 }
@@ -52,10 +92,12 @@ fn by_ethertype(mut kind: u16, bytes: &[u8], mut at: usize, packet: &mut Packet)
                 _ => return Ok(()),
             },
             0x8847 | 0x8848 => return mpls(bytes, at, packet),
+            0x8915 => return roce::v1(bytes, at, packet),
+            0x8808 => return pause::parse(bytes, at, packet),
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
                 let tci = short(be16(bytes, at), Layer::Vlan, at)?;
                 kind = short(be16(bytes, at + 2), Layer::Vlan, at)?;
-                tag(packet, tci & 0x0fff);
+                tag(packet, tci);
                 at += 4;
             }
             0..=0x05ff => match bytes.get(at..at + 6) {
@@ -88,7 +130,11 @@ fn mpls(bytes: &[u8], mut at: usize, packet: &mut Packet) -> Result<(), DecodeEr
 }
 
 /// VLAN id 0 is a priority tag and names no VLAN (802.1Q, 9.6).
-fn tag(packet: &mut Packet, id: u16) {
+fn tag(packet: &mut Packet, tci: u16) {
+    if packet.pcp == NO_PCP {
+        packet.pcp = (tci >> 13) as u8;
+    }
+    let id = tci & 0x0fff;
     if id == 0 {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{DecodeError, Layer, Reason};
 use crate::packet::{proto, Packet};
-use crate::{be16, be32};
+use crate::{be16, be32, roce, tunnel};
 
 /// `bytes` end where the IP packet ends; `length` is the number of transport bytes on the wire.
 pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
@@ -11,6 +11,25 @@ pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet)
         proto::UDP | proto::UDPLITE => {
             ports(bytes, at, Layer::Udp, packet)?;
             packet.checksum = be16(bytes, at + 6).ok_or(DecodeError::new(Layer::Udp, Reason::Short, at))?;
+            packet.payload_len = length.saturating_sub(8) as u32;
+            payload(at + 8, packet);
+            if packet.dport == roce::ROCE_V2_PORT && packet.proto == proto::UDP {
+                return roce::bth(bytes, at + 8, length.saturating_sub(8), packet);
+            }
+            tunnel::udp(bytes, at + 8, packet);
+            Ok(())
+        }
+        proto::IPV4 | proto::IPV6 => {
+            packet.payload_len = length as u32;
+            tunnel::ip_in_ip(at, packet);
+            Ok(())
+        }
+        proto::GRE => {
+            packet.payload_len = length as u32;
+            tunnel::gre(bytes, at, packet)
+        }
+        proto::ESP => {
+            packet.seq = be32(bytes, at + 4).ok_or(DecodeError::new(Layer::Esp, Reason::Short, at))?;
             packet.payload_len = length.saturating_sub(8) as u32;
             Ok(())
         }
@@ -49,7 +68,12 @@ fn tcp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<()
         return Err(fail(Reason::HeaderLength));
     }
     packet.payload_len = (length - header) as u32;
+    payload(at + header, packet);
     Ok(())
+}
+
+fn payload(at: usize, packet: &mut Packet) {
+    packet.payload_at = u16::try_from(at).unwrap_or(0);
 }
 
 fn icmp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {

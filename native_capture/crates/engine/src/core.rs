@@ -10,6 +10,7 @@ use nc_flow::{FlowKey, FlowTable, Fragments, KeyedState, Limits, TcpEvent, TcpTr
 use crate::observe::{Observation, Observer};
 use crate::path::Path;
 use crate::point::Point;
+use crate::queues::Queues;
 
 const SECOND: u64 = 1_000_000_000;
 /// How often packet time wakes the judge.
@@ -17,7 +18,7 @@ const TICK_NS: u64 = SECOND / 10;
 /// Flow records looked at per tick for being idle.
 const SWEEP: usize = 16_384;
 /// Flow number of a packet whose flow found no room.
-const NO_FLOW: u32 = u32::MAX;
+pub(crate) const NO_FLOW: u32 = u32::MAX;
 
 /// Sizes; all memory of the engine follows from them. `observe`: rows per second are kept; `path`: delays and rewrites
 /// are kept for a report.
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub judge: Judge,
     pub path: Option<Path>,
     pub matcher: Option<Matcher>,
+    pub queues: Option<Queues>,
     /// Revisions and rows that are due; taken by the caller.
     pub verdicts: Vec<Verdict>,
     pub observations: Vec<Observation>,
@@ -64,6 +66,7 @@ impl Core {
             judge: Judge::new(places),
             path: (several && size.path).then(|| Path::new(names.len())),
             matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
+            queues: None,
             verdicts: Vec::new(),
             observations: Vec::new(),
             observers: if size.observe { names.iter().map(|_| Observer::default()).collect() } else { Vec::new() },
@@ -98,6 +101,9 @@ impl Core {
     pub fn packet(&mut self, number: u16, packet: &Packet) {
         self.advance(packet.ts_ns);
         let point = &mut self.points[usize::from(number)];
+        if let Some(queues) = self.queues.as_mut().filter(|_| point.packets == 0) {
+            queues.begin(number, packet.ts_ns);
+        }
         point.count(packet);
         if !packet.is_ip() {
             return;
@@ -109,6 +115,7 @@ impl Core {
         let Some(matcher) = &mut self.matcher else {
             let seen = self.flows.observe(key, number, packet);
             self.count_tcp(number, packet, seen.map_or_else(TcpEvent::default, |(_, event)| event));
+            self.queue_first(number, packet, seen.map_or(NO_FLOW, |(flow, _)| flow));
             if let Some((flow, _)) = seen {
                 self.judge_host(flow, number, packet);
             }
@@ -127,6 +134,7 @@ impl Core {
                 if let Some(matcher) = &mut self.matcher {
                     matcher.remember(id, number, packet, flow);
                 }
+                self.queue_first(number, packet, flow);
                 if flow != NO_FLOW {
                     self.judge_host(flow, number, packet);
                 }
@@ -145,6 +153,9 @@ impl Core {
     fn again(&mut self, number: u16, packet: &Packet, again: &Again) {
         if let Some(path) = &mut self.path {
             path.passed(again.from, number, again.first_dscp, packet.ts_ns.saturating_sub(again.from_ns));
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.passed(again.from, number, again.from_ns, packet, again.flow);
         }
         if again.flow == NO_FLOW {
             return;
@@ -255,6 +266,9 @@ impl Core {
                 self.unsettled += u64::from(gone.points.count_ones() == 1);
                 unmatched(flows, &gone);
             });
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.finish(&self.points.iter().map(|point| point.last_ns).collect::<Vec<_>>());
         }
         self.judge.finish(&mut self.verdicts);
     }

@@ -6,12 +6,15 @@ mod core;
 mod core_tests;
 mod feed;
 mod lane;
+mod layers;
 mod live;
 mod observe;
 mod offline;
 mod outbox;
 mod path;
 mod point;
+mod queue_rows;
+mod queues;
 mod report;
 
 pub use live::{Live, LiveError, LiveSettings};

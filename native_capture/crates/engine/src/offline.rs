@@ -11,6 +11,7 @@ use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::core::{Core, Size};
 use crate::lane::{earliest, Lane};
+use crate::queues::Queues;
 use crate::report;
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
@@ -24,6 +25,10 @@ const MAX_POINTS: usize = 32;
 pub struct Request {
     pub points: Vec<(String, PathBuf)>,
     pub bundle: Option<Bundle>,
+    /// The queues file of the contract, as JSON.
+    pub queues: Option<Vec<u8>>,
+    /// Report the fill of every millisecond.
+    pub series: bool,
     pub top: Option<usize>,
 }
 
@@ -33,13 +38,15 @@ pub enum AnalyseError {
     Source(SourceError),
     /// Not a matter of one file: a repeated name, too many points.
     Usage(String),
+    /// The queues file says something impossible.
+    Queues(String),
 }
 
 impl fmt::Display for AnalyseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AnalyseError::Source(error) => error.fmt(f),
-            AnalyseError::Usage(what) => f.write_str(what),
+            AnalyseError::Usage(what) | AnalyseError::Queues(what) => f.write_str(what),
         }
     }
 }
@@ -89,6 +96,11 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
     }
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
     let mut core = Core::new(&names, SIZE);
+    let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
+    core.queues = queues.map_err(AnalyseError::Queues)?;
+    if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
+        queues.record();
+    }
     if let Some(bundle) = request.bundle {
         core.set_bundle(Arc::new(bundle));
     }

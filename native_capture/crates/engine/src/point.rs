@@ -3,6 +3,8 @@
 use nc_decode::Packet;
 use nc_flow::{DscpClock, TcpCounts, TcpEvent, TcpTracker};
 
+use crate::layers::Layers;
+
 const SECOND: u64 = 1_000_000_000;
 /// How many seconds back the judge may ask.
 const SECONDS: usize = 4;
@@ -18,6 +20,7 @@ pub(crate) struct Point {
     pub first_ns: Option<u64>,
     pub last_ns: Option<u64>,
     pub clock: DscpClock,
+    pub layers: Layers,
     pub tcp: TcpCounts,
     pub tracker: Option<TcpTracker>,
     seconds: [(u64, [u64; 64]); SECONDS],
@@ -35,6 +38,7 @@ impl Point {
             first_ns: None,
             last_ns: None,
             clock: DscpClock::default(),
+            layers: Layers::default(),
             tcp: TcpCounts::default(),
             tracker,
             seconds: [(u64::MAX, [0; 64]); SECONDS],
@@ -48,6 +52,7 @@ impl Point {
         self.first_ns = Some(self.first_ns.map_or(packet.ts_ns, |ns| ns.min(packet.ts_ns)));
         self.last_ns = Some(self.last_ns.map_or(packet.ts_ns, |ns| ns.max(packet.ts_ns)));
         self.decode_errors += u64::from(packet.error.is_some());
+        self.layers.count(packet);
         if !packet.is_ip() {
             self.non_ip += 1;
             return;

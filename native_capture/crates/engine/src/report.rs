@@ -9,11 +9,15 @@ use nc_flow::{address, protocol, Flow, FlowKey, TcpCounts};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
+use crate::layers::LayersRow;
 use crate::offline::{is_partial, Input};
 use crate::point::Point;
+use crate::queue_rows::{self, BurstRow, QueueRow};
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
-const NOT_EVALUATED: [&str; 4] = ["queues", "microbursts", "signatures", "roce"];
+const NOT_EVALUATED: [&str; 2] = ["signatures", "roce"];
+/// And without the queues of the device between the points.
+const NO_QUEUES: [&str; 4] = ["queues", "microbursts", "signatures", "roce"];
 
 /// A JSON object with marks as keys, ascending.
 struct ByMark<T>(Vec<(u8, T)>);
@@ -30,7 +34,7 @@ struct Report<'a> {
     engine: &'static str,
     bundle: Option<&'a str>,
     judging: bool,
-    not_evaluated: [&'static str; 4],
+    not_evaluated: &'static [&'static str],
     points: Vec<PointRow<'a>>,
     flows: Vec<FlowRow<'a>>,
     flows_total: usize,
@@ -66,8 +70,10 @@ struct PointRow<'a> {
     cut_packets: u64,
     out_of_order: u64,
     dscp: ByMark<DscpRow>,
-    queues: [(); 0],
-    microbursts: [(); 0],
+    headers: LayersRow<'a>,
+    queues: Vec<QueueRow<'a>>,
+    microbursts: Vec<BurstRow<'a>>,
+    saturations: Vec<BurstRow<'a>>,
     tcp: TcpRow,
 }
 
@@ -179,13 +185,21 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
         key(a).cmp(&key(b)).then_with(|| (&a.src, &a.dst, &a.proto).cmp(&(&b.src, &b.dst, &b.proto)))
     });
     let bundle = core.judge.bundle();
+    let has_queues = core.queues.is_some();
+    let losses = (core.points.len() == 2).then(|| losses(core));
+    let rows = |number: usize| {
+        let from = core.points.len().saturating_sub(1) - number;
+        queue_rows::rows(core, number, losses.as_ref().map(|losses| &losses.lost[from]))
+    };
+    let points = core.points.iter().zip(inputs).enumerate();
+    let points = points.map(|(number, (point, input))| point_row(point, input, rows(number))).collect();
     let report = Report {
         schema: "policyhub.flows/1",
         engine: env!("CARGO_PKG_VERSION"),
         bundle: bundle.map(|bundle| bundle.version.as_str()),
         judging: bundle.is_some(),
-        not_evaluated: NOT_EVALUATED,
-        points: core.points.iter().zip(inputs).map(|(point, input)| point_row(point, input)).collect(),
+        not_evaluated: if has_queues { &NOT_EVALUATED } else { &NO_QUEUES },
+        points,
         flows: flow_rows(core, top),
         flows_total: core.flows.iter().count(),
         verdicts,
@@ -204,7 +218,7 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
     serde_json::to_vec(&report).unwrap_or_default()
 }
 
-fn point_row<'a>(point: &'a Point, input: &Input) -> PointRow<'a> {
+fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a>) -> PointRow<'a> {
     let totals = point.clock.totals().iter().enumerate().filter(|(_, mark)| mark.packets > 0);
     let dscp = totals.map(|(mark, sum)| {
         (mark as u8, DscpRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
@@ -223,8 +237,10 @@ fn point_row<'a>(point: &'a Point, input: &Input) -> PointRow<'a> {
         cut_packets: input.cut,
         out_of_order: input.lane.out_of_order,
         dscp: ByMark(dscp.collect()),
-        queues: [],
-        microbursts: [],
+        headers: point.layers.row(),
+        queues: rows.queues,
+        microbursts: rows.microbursts,
+        saturations: rows.saturations,
         tcp: tcp_row(&point.tcp),
     }
 }

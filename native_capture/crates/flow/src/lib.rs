@@ -3,18 +3,22 @@
 //! Bounded: what does not fit is counted as overflow. No allocation per packet, no clock but the packets'.
 
 mod dscp;
+mod fill;
 mod fragments;
 mod key;
 mod names;
+mod queue;
 mod services;
 mod table;
 mod tcp;
 mod tracker;
 
 pub use dscp::{DscpClock, DscpCount, DscpSet, DscpTotals};
+pub use fill::{Burst, Fill, FillMeter, Passages};
 pub use fragments::Fragments;
 pub use key::{FlowKey, KeyedState};
 pub use names::{address, protocol};
+pub use queue::{PortQueues, QueueSetting};
 pub use services::is_known_service;
 pub use table::{Flow, FlowTable, Limits};
 pub use tcp::{TcpCounts, TcpDirection, TcpEvent};

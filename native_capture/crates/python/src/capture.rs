@@ -49,22 +49,22 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, top=None))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None))]
 fn analyse<'py>(
     py: Python<'py>,
     points: Vec<(String, PathBuf)>,
     bundle: Option<&[u8]>,
     queues: Option<&[u8]>,
+    series: bool,
     top: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
-    if let Some(error) = queues.and_then(|text| serde_json::from_slice::<serde_json::Value>(text).err()) {
-        return Err(raise(py, QUEUES, &format!("queues: {error}. Give valid JSON"), None, None));
-    }
-    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, top }));
+    let queues = queues.map(<[u8]>::to_vec);
+    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, queues, series, top }));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
         Err(AnalyseError::Source(error)) => Err(source(py, &error)),
+        Err(AnalyseError::Queues(what)) => Err(raise(py, QUEUES, &what, None, None)),
         Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
     }
 }
