@@ -85,7 +85,9 @@ def static_route(words: Words, lines: tuple[int, ...]) -> Route:
         word = words.next().lower()
         if word == "preference":
             distance = number_in(words.next("a preference"), 1, 255, "a preference")
-        elif word in ("tag", "track", "name", "bfd-session", "cost", "weight"):
+        elif word == "track":
+            _tracked(words)
+        elif word in ("tag", "name", "bfd-session", "cost", "weight"):
             words.next("a value")
         elif word in ("description", "bfd", "track-bfd", "ldp-sync"):
             words.rest()
@@ -93,6 +95,15 @@ def static_route(words: Words, lines: tuple[int, ...]) -> Route:
             raise NotUnderstood(f"{word[:40]!r} is not understood in a route")
     discard = route["interface"].lower().startswith("null")
     return Route(prefix, route["next_hop"], route["interface"], vrf, distance=distance, discard=discard, lines=lines)
+
+
+def _tracked(words: Words) -> None:
+    """`track 1` (Comware), `track ip-link N`, `track bfd-session N`, `track nqa ADMIN TEST`."""
+    kind = words.next("a track").lower()
+    if not is_decimal(kind):
+        words.next("a name")
+    if kind == "nqa":
+        words.next("a test")
 
 
 CLOCK_DATE = r"(\d{1,2}):(\d{2})(?::\d{2})? (\d{1,4})/(\d{1,2})/(\d{1,4})"

@@ -162,6 +162,7 @@ def _member(
 def _service_group(reading: Reading, block: Block, name: str) -> None:
     key = name.lower()
     reading.services.define(key)
+    reading.own_services.add(key)
     members: list[str] = []
     for child in block.children:
         words = Words(quoted_words(child.text))

@@ -89,6 +89,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
         acls.read_service,
     ),
 }
+NOT_OURS = ("not modelled", "not understood", "may hold a rule")  # of a header that the lists may still take
 
 
 def looks_like(text: str) -> float:
@@ -146,7 +147,7 @@ def _dispatch(reading: Reading, block: Block) -> None:
             return
         reading.ledger.understood(block.number)
     except NotUnderstood as reason:
-        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
+        if str(reason) not in NOT_OURS or not (IGNORED.takes(block.text) or IGNORED.excuses(block.text)):
             reading.ledger.unparsed(block.line, str(reason))
 
 

@@ -34,6 +34,7 @@ class Reading:
     version: str = ""
     addresses: NameTable[AddressSet] = field(default_factory=address_table)
     services: NameTable[Services] = field(default_factory=service_table)
+    own_services: set[str] = field(default_factory=set)
     groups: list[ObjectGroup] = field(default_factory=list)
     address_objects: list[AddressObject] = field(default_factory=list)
     security: dict[str, list[Block]] = field(default_factory=dict)

@@ -129,7 +129,7 @@ class Draft:
         while words:
             name = words.next()
             known: Resolved[Services] = self.reading.service_group(name)
-            if name.lower() in self.reading.services or known.unresolved:
+            if name.lower() in self.reading.own_services or known.unresolved:
                 self.references.append(name)
             self.service_unresolved += known.unresolved
             self.services.append(known.value)
@@ -202,6 +202,8 @@ def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
                     made.append(rule)
                     if group:
                         groups[group] = groups.get(group, 0) + 1
+                elif word == "move" and words.accept("rule"):
+                    _move(made, words)
                 elif word == "group":
                     words.accept("name")
                     groups.setdefault(words.next("a group"), 0)
@@ -226,6 +228,17 @@ def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
     return Policy(name, tuple(made), default, family, (Binding("", "forward", headers),), tuple(lines), notes=notes)
 
 
+def _move(made: list[Rule], words: Words) -> None:
+    """`move rule ID before|after ID` of a script; ids are those the rules were written with. Raises NotUnderstood."""
+    what, where, at = words.next("a rule"), words.next("before or after").lower(), words.next("a rule")
+    ids = {rule.text.split()[1]: rule for rule in made if len(rule.text.split()) > 1}
+    moved, anchor = ids.get(what), ids.get(at)
+    if moved is None or anchor is None or moved is anchor or where not in ("before", "after"):
+        raise NotUnderstood("two rules and before or after are expected")
+    made.remove(moved)
+    made.insert(made.index(anchor) + (where == "after"), moved)
+
+
 def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[str, Rule]:
     name = rule_name(words)
     draft = Draft(reading, family)
@@ -245,7 +258,11 @@ def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[st
 
 
 def take_action(words: Words) -> Action:
+    """`pass`, `drop`; `inspect PROFILE` of object policies lets pass what the profile does not stop."""
     word = words.next("pass or drop").lower()
+    if word == "inspect":
+        words.next("a profile")
+        return Action.PERMIT
     if word not in ACTIONS:
         raise NotUnderstood(f"{word[:40]!r} is not pass or drop")
     return ACTIONS[word]

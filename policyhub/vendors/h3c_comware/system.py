@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import Interface
 from policyhub.domain.objects import Zone
-from policyhub.domain.rules import Action, Match, Policy, Rule
+from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
 from policyhub.vendorkit.vrp_lines import (
@@ -34,6 +34,10 @@ SPEEDS = (
     (re.compile(r"^EightHundredGigE", re.IGNORECASE), 8 * 10**11),
     (re.compile(r"^(M-)?Ethernet", re.IGNORECASE), 10**8),
 )
+MANAGED = {
+    "http": "http", "https": "https", "ping": "ping", "ssh": "ssh", "telnet": "telnet", "snmp": "snmp-request",
+    "netconf-http": "http", "netconf-https": "https", "netconf-ssh": "ssh",
+}  # fmt: skip
 
 
 def read_interface(reading: Reading, block: Block) -> None:
@@ -77,9 +81,32 @@ def _line(reading: Reading, interface: Interface, child: Block) -> Interface | N
         return replace(interface, mtu=number_in(words.next(), 1, 65535, "an MTU"))
     if word == "speed" and is_decimal(words.peek()):
         return replace(interface, speed_bps=number_in(words.next(), 1, 10**6, "a speed") * 10**6)
+    if word == "manage":
+        _manage(reading, interface.name, words, child)
+        return interface
     if text.startswith(("port link-type access", "port access vlan", "port link-mode")):
         return interface
     return interface if _bound(reading, interface.name, word, child) else None
+
+
+def _manage(reading: Reading, place: str, words: Words, child: Block) -> None:
+    """`manage ssh inbound`: who may reach the device itself at this port. Raises NotUnderstood."""
+    what = words.next("a service").lower()
+    if what not in MANAGED or words.next("inbound or outbound").lower() not in ("inbound", "outbound"):
+        raise NotUnderstood(f"{what[:40]!r} is not a service of the device")
+    if "outbound" in child.text.lower():
+        return
+    services = reading.service_group(MANAGED[what])
+    match = Match(unresolved=services.unresolved) if services.unresolved else Match(services=services.value)
+    rule = Rule(what, Action.PERMIT, match, (child.number,), text=child.text)
+    name = f"manage {place}"
+    for at, known in enumerate(reading.other_policies):
+        if known.name == name:
+            lines = (*known.lines, child.number)
+            reading.other_policies[at] = replace(known, rules=(*known.rules, rule), lines=lines)
+            return
+    binding = (Binding(place, "local"),)
+    reading.other_policies.append(Policy(name, (rule,), None, 0, binding, (child.number,), purpose="local"))
 
 
 def _bound(reading: Reading, place: str, word: str, child: Block) -> bool:

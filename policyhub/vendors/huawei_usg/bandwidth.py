@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, parse_dscp
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
 from policyhub.vendorkit.vrp_lines import name_behind
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
 from policyhub.vendors.huawei_usg.security import lines_below, rule_name
 
 NAME = "traffic-policy"
+OTHER_LIMITS = ("per-", "ip-car", "priority", "connection", "session", "average", "dynamic")
 WAYS = ("upstream", "downstream", "total")
 MATCHES = (
     "source-zone", "destination-zone", "source-address", "destination-address", "service", "application", "user", "time-range",
@@ -77,20 +78,16 @@ def _profile(reading: Reading, block: Block) -> _Profile:
 
 
 def _bandwidth(profile: _Profile, words: Words) -> None:
-    """`[upstream|downstream] maximum-bandwidth|guaranteed-bandwidth N`, kbit/s; limits per address and of connections pass."""
-    if words.accept("ip-car", "per-ip", "priority", "connection-limit", "session-limit", "average", "whole-per-ip"):
+    """`upstream maximum-bandwidth N`, `maximum-bandwidth whole upstream|both N`: kbit/s; per address and connections pass."""
+    told = [word.lower() for word in words.rest().split()]
+    kind = next((word for word in told if word in ("maximum-bandwidth", "guaranteed-bandwidth")), "")
+    if any(word.startswith(OTHER_LIMITS) for word in told):
         return
-    way = words.accept("upstream", "downstream", "total", "whole", "both") or "total"
-    way = way if way in WAYS else "total"
-    kind = words.next("a limit").lower()
-    if kind in ("connection-limit", "connection-rate-limit", "per-ip", "priority", "session-limit", "dscp"):
-        return
-    words.accept("whole")
-    if kind not in ("maximum-bandwidth", "guaranteed-bandwidth"):
-        raise NotUnderstood(f"{kind[:40]!r} is not a bandwidth")
-    if words.accept("per-ip", "per-user"):
-        return
-    rate = number_in(words.next("a rate"), 0, 10**12, "a rate") * 1000
+    if not kind:
+        raise NotUnderstood(f"{told[0][:40] if told else ''!r} is not a bandwidth")
+    way = next((word for word in told if word in WAYS), "total")
+    numbers = [word for word in told if is_decimal(word)]
+    rate = number_in(numbers[0] if numbers else "", 0, 10**12, "a rate") * 1000
     (profile.maximum if kind.startswith("maximum") else profile.guaranteed)[way] = rate
 
 
@@ -112,13 +109,13 @@ def _rule(reading: Reading, block: Block, profiles: dict[str, _Profile]) -> list
             word = words.next().lower()
             if word == "disable":
                 other.insert(0, "disabled")
-            elif word == "dscp":
+            elif word in ("dscp", "dscp-priority"):
                 match = replace(match, dscp=frozenset(_mark(text) for text in words.rest().split()))
             elif word == "action":
                 profile = _action(words, profiles)
             elif word in MATCHES:
                 other.append(" ".join(child.words))
-            elif word not in ("description", "parent-rule", "enable", "tag"):
+            elif word not in ("description", "parent-rule", "enable", "tag", "priority", "mode"):
                 raise NotUnderstood(f"{word[:40]!r} is not understood in a bandwidth rule")
             reading.ledger.understood(child.number)
         except NotUnderstood as reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from policyhub.domain.addresses import ANY, AddressSet
@@ -26,7 +27,7 @@ from policyhub.vendors.huawei_usg.reading import NAMES, PREDEFINED, Reading, Vsy
 
 OPEN_KINDS = ("domain-set", "geo-location", "geo-location-set", "isp", "isp-set", "mac-address", "region", "region-set")
 REFERRED = ("domain-set", "geo-location", "geo-location-set", "region", "region-set")
-GATEWAY_WORDS = ("description",)
+MAC = re.compile(r"^[0-9a-f]{1,4}-[0-9a-f]{1,4}-[0-9a-f]{1,4}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,14 @@ def take_address(words: Words) -> Operand:
     if kind in OPEN_KINDS:
         names = _names(words)
         return Operand(open=tuple(f"{kind} {name}" for name in names), references=names if kind in REFERRED else ())
+    if MAC.match(kind):
+        words.rest()
+        return Operand(open=(f"mac-address {first}",))
     if kind == "range":
         value = range_set(words.next("the first address"), words.next("the last address"))
     else:
         value = _network(first, words)
-    if words.accept(*GATEWAY_WORDS):
+    if words.accept("description"):
         words.rest()
     words.end()
     if value is None:
@@ -163,6 +167,8 @@ def read_set(reading: Reading, block: Block) -> None:
     text = ""
     define = reading.now.addresses.define if kind == "address-set" else reading.now.services.define
     define(name)
+    if kind == "service-set":
+        reading.now.own_services.add(name)
     for child in block.children:
         below = Words(quoted_words(child.text))
         word = below.next().lower()

@@ -11,7 +11,7 @@ from policyhub.vendorkit.blocks import Block, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, score
 from policyhub.vendorkit.vrp_lines import name_behind, read_sections
-from policyhub.vendors.huawei_usg import bandwidth, lists, nat, operands, security, system
+from policyhub.vendors.huawei_usg import bandwidth, legacy, lists, nat, operands, security, system
 from policyhub.vendors.huawei_usg.counters import PROMPT, is_output, is_row
 from policyhub.vendors.huawei_usg.reading import PACKAGE, Reading
 
@@ -72,6 +72,7 @@ LEAVES = (
     "source-", "destination-", "service ", "action ", "application ", "user ", "time-range ", "description ", "disable",
     "policy logging", "session logging", "parent-group ", "egress-interface ", "ingress-interface ", "profile ", "url-category ",
 )  # fmt: skip
+NOT_OURS = ("not modelled", "not understood", "may hold a rule")  # of a header that the lists may still take
 
 
 def looks_like(text: str) -> float:
@@ -86,6 +87,8 @@ def adopts(parent: str, child: str) -> bool:
         return child.startswith(LEAVES)
     if parent.startswith(("ip address-set ", "ip service-set ")):
         return child.startswith(("address ", "service ", "description "))
+    if parent.startswith("domain-set "):
+        return child.startswith("add domain ")
     return parent.startswith("firewall zone ") and child.startswith(("set priority ", "add interface "))
 
 
@@ -142,14 +145,15 @@ def _dispatch(reading: Reading, block: Block) -> None:
             nat.read_group(reading, block)
         elif text.startswith("ip route-static "):
             system.read_route(reading, block)
+        elif text.startswith("firewall packet-filter default "):
+            legacy.read_default(reading, block)
         elif word in HANDLERS:
             HANDLERS[word](reading, block)
         else:
-            _reason(reading, block, word)
             return
         reading.ledger.understood(block.number)
     except NotUnderstood as reason:
-        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
+        if str(reason) not in NOT_OURS or not (IGNORED.takes(block.text) or IGNORED.excuses(block.text)):
             reading.ledger.unparsed(block.line, str(reason))
 
 
@@ -164,18 +168,13 @@ def _waits(reading: Reading, block: Block, text: str, word: str) -> bool:
         now.bandwidth.append(block)
     elif text.startswith("nat server "):
         now.servers.append(block)
+    elif text.startswith("policy interzone "):
+        now.interzone.append(block)
     elif word in lists.PURPOSES and " " not in text:
         now.lists.append(block)
     else:
         return False
     return True
-
-
-def _reason(reading: Reading, block: Block, word: str) -> None:
-    """Recognised, not modelled: say so for the whole block."""
-    if word == "policy" and block.text.lower().startswith("policy interzone"):
-        for below in block.walk():
-            reading.ledger.unparsed(below.line, "interzone policies of old releases are not modelled")
 
 
 def _settle(reading: Reading) -> None:
@@ -184,7 +183,14 @@ def _settle(reading: Reading) -> None:
     for vsys in reading.systems.values():
         if vsys.security:
             reading.policies.append(security.read_policy(reading, vsys, vsys.security))
-        reading.policies += [lists.read(reading, vsys, block) for block in vsys.lists]
+        for block in vsys.interzone:
+            try:
+                reading.policies.append(legacy.read_interzone(reading, vsys, block))
+            except NotUnderstood as reason:
+                reading.ledger.unparsed(block.line, str(reason))
+        if vsys.default_rules:
+            reading.policies.append(legacy.defaults(vsys))
+        reading.policies += [policy for policy in (lists.read(reading, vsys, block) for block in vsys.lists) if policy.rules]
         reading.policies += system.acl_policies(reading, vsys)
         for block in vsys.servers:
             try:

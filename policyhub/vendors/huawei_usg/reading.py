@@ -9,7 +9,7 @@ from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.domain.qos import QosPolicy
-from policyhub.domain.rules import Binding, Policy
+from policyhub.domain.rules import Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
@@ -30,11 +30,15 @@ class Vsys:
     name: str
     addresses: NameTable[AddressSet] = field(default_factory=address_table)
     services: NameTable[Services] = field(default_factory=service_table)
+    own_services: set[str] = field(default_factory=set)
     security: list[Block] = field(default_factory=list)
     nat: list[Block] = field(default_factory=list)
     servers: list[Block] = field(default_factory=list)
     bandwidth: list[Block] = field(default_factory=list)
     lists: list[Block] = field(default_factory=list)
+    interzone: list[Block] = field(default_factory=list)
+    default_rules: list[Rule] = field(default_factory=list)
+    priorities: dict[str, int] = field(default_factory=dict)
     acls: dict[tuple[int, str], Acl] = field(default_factory=dict)
     acl_bindings: dict[str, list[Binding]] = field(default_factory=dict)
     acl_uses: dict[str, list[str]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ CONDITIONS = (
     "security-group", "url", "terminal",
 )  # fmt: skip
 LOGGING = ("policy", "session", "traffic")
-WITHOUT_MEANING = ("profile", "long-link", "counting", "tag", "audit", "track", "ip-car", "undo")
+WITHOUT_MEANING = ("profile", "long-link", "counting", "tag", "audit", "track", "ip-car", "undo", "nat-type")
 ADDRESS_SIDES = ("source-address", "destination-address", "source-address-exclude", "destination-address-exclude")
 
 
@@ -126,7 +126,7 @@ class Draft:
             known = resolve_service(self.vsys, name)
             self.service_unresolved += known.unresolved
             self.services.append(known.value)
-            if name in self.vsys.services or known.unresolved:
+            if name in self.vsys.own_services or known.unresolved:
                 self.references.append(name)
 
     def match(self, everything: AddressSet) -> Match:

@@ -94,14 +94,16 @@ def _line(reading: Reading, interface: Interface, child: Block, local: list[Rule
         attached = QosAttachment(interface.name, take_direction(words), (child.number,))
         reading.mqc.attachments.setdefault(name, []).append(attached)
         return interface
-    if word in ("ipsec", "anti-ddos", "firewall", "nat", "bandwidth") or "acl" in text.split():
+    if word == "bandwidth" and words.peek().lower() in ("ingress", "egress"):
+        return interface
+    if word in ("ipsec", "firewall", "nat") or "acl" in text.split():
         return _other(reading, interface, word, child)
     return None
 
 
 def _other(reading: Reading, interface: Interface, word: str, child: Block) -> Interface | None:
     """Lines that use a list, or are recognised and not modelled."""
-    if word == "ipsec":
+    if word == "ipsec" or child.text.lower() in ("nat enable", "undo nat enable"):
         return interface
     if word == "firewall" and "packet-filter" not in child.text:
         return None
@@ -136,7 +138,9 @@ def read_zone(reading: Reading, block: Block) -> None:
         if below.accept("add") and below.accept("interface"):
             members.append(interface_name(below))
             reading.now.zone_of[members[-1]] = name
-        elif not (below.accept("set", "priority", "description") or child.text.lower().startswith("undo ")):
+        elif "priority" in child.words[:2] and is_decimal(child.words[-1]):
+            reading.now.priorities[name] = number_in(child.words[-1], 0, 100, "a priority")
+        elif not (below.accept("set", "description") or child.text.lower().startswith("undo ")):
             continue
         reading.ledger.understood(child.number)
     reading.zones.append(Zone(name, tuple(members), block.numbers, reading.now.name))

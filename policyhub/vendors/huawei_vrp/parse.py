@@ -37,7 +37,8 @@ SIGNS = (
     (r"^ *(port link-mode|port trunk permit|priority-flow-control|rule \d+ comment|irf-port|packet-filter \d+ (in|out))", -0.7),
     (r"^<[\w.-]+> ?display (packet-filter|security-policy|qos policy interface|firewall|nat-policy)", -0.9),
     (r"^(\d+\s+)?(irf |security-zone name|security-policy ip|object-group ip address|qos policy \S+$|qos apply policy)", -0.6),
-    (r"^ *(firewall zone|security-policy$|nat-policy$|ip address-set )", -0.5),
+    (r"^ *firewall zone", -0.3),
+    (r"^ *(security-policy *$|nat-policy *$|ip (address|service)-set .* type |service-manage |firewall zone name \S+ id )", -2.0),
     (r"^ *(version 7\.\d|acl (basic|advanced) |line vty|interface (Ten-GigabitEthernet|Bridge-Aggregation|HundredGigE))", -0.6),
 )
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
