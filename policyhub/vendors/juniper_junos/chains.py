@@ -18,7 +18,6 @@ THEN = frozenset(
     ("accept", "discard", "reject", "next", "count", "log", "syslog", "policer", "dscp", "traffic-class",
      "forwarding-class", "loss-priority", "sample", "permit", "deny", "routing-instance", "three-color-policer")
 )  # fmt: skip
-APPLICATION = frozenset(("protocol", "source-port", "destination-port", "icmp-type", "icmp-code", "inactivity-timeout", "alg"))
 EXCEEDING = frozenset(("bandwidth-limit", "burst-size-limit", "bandwidth-percent"))
 CONTAINERS = {"match": MATCH, "from": FROM, "then": THEN, "if-exceeding": EXCEEDING}
 # statements without a value; the word behind any other one is its value, whatever it is called
@@ -34,8 +33,6 @@ def chained(words: list[str]) -> list[list[str]]:
         keys = CONTAINERS.get(words[at])
         if keys is not None:
             return _split(words, at + 1, keys)
-    if len(words) > 5 and words[0] == "applications" and words[1] == "application":
-        return _split(words, 5 if words[3] == "term" else 3, APPLICATION)
     return [words]
 
 

@@ -6,7 +6,7 @@ from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import ClassMatch, DscpMap, Marker, QosAttachment, QosClass, QosMap, QosPolicy, Trust
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendors.juniper_junos.cos_queues import levels, read_queues
-from policyhub.vendors.juniper_junos.reading import Context, Reading
+from policyhub.vendors.juniper_junos.reading import INHERITS, Context, Reading
 from policyhub.vendors.juniper_junos.terms import code_point
 from policyhub.vendors.juniper_junos.tree import Node
 
@@ -21,7 +21,6 @@ NAMED = (
 PORT_OPTIONS = (
     "member-link-scheduler", "logical-interface-aggregate-statistics", "exclude-queue-overhead-bytes", "scheduler-map-chassis",
 )  # fmt: skip
-PFC = ("input", "output", "cable-length", "pfc-watchdog")
 
 
 def read_forwarding_classes(reading: Reading, context: Context) -> None:
@@ -30,7 +29,7 @@ def read_forwarding_classes(reading: Reading, context: Context) -> None:
     context.queues.update(DEFAULT_QUEUES)
     if node is None:
         return
-    reading.take(node)
+    reading.take_known(node, "forwarding-classes")
     pauses: list[tuple[int, int]] = []
     for kid in node.kids("class"):
         queue = kid.value("queue-num")
@@ -58,7 +57,7 @@ def read_cos(reading: Reading, context: Context) -> None:
     if cos is None:
         return
     reading.take_headers(cos)
-    reading.take(cos.at("code-point-aliases"))
+    _read_aliases(reading, cos)
     uses = _uses(reading, context, cos)
     for kind in KINDS:
         for node in cos.kids("classifiers", kind):
@@ -70,6 +69,14 @@ def read_cos(reading: Reading, context: Context) -> None:
         _read_pfc(reading, context, node, uses.get(("congestion-notification-profile", node.word), []))
     _read_host_traffic(reading, context, cos)
     read_queues(reading, context, cos, uses)
+
+
+def _read_aliases(reading: Reading, cos: Node) -> None:
+    reading.take(cos.at("code-point-aliases"))
+    for kind in cos.kids("code-point-aliases"):
+        for alias in kind.active():
+            if kind.word not in KINDS or not set(alias.value()) <= {"0", "1"}:
+                reading.leave(alias, "not an alias of a code point")
 
 
 Uses = dict[tuple[str, str], list[tuple[str, tuple[int, ...]]]]
@@ -96,6 +103,9 @@ def _note_use(reading: Reading, uses: Uses, names: list[str], kid: Node) -> None
     if kid.word in ("classifiers", "rewrite-rules"):
         reading.take(kid)
         for kind in kid.active():
+            if kind.word not in (*KINDS, *INHERITS):
+                reading.leave(kind, "not a kind of code points")
+        for kind in kid.active():
             for name in kind.active():
                 if name.word not in ("protocol", "vlan-tag"):
                     _add(uses, (f"{kid.word} {kind.word}", name.word), names, name)
@@ -121,7 +131,7 @@ def _add(uses: Uses, key: tuple[str, str], names: list[str], node: Node) -> None
 def _read_classifier(
     reading: Reading, context: Context, cos: Node, kind: str, node: Node, used: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    reading.take(node)
+    reading.take_known(node, "classifier")
     classes: list[QosClass] = []
     entries: dict[int, str] = {}
     for base in node.values("import"):
@@ -185,7 +195,7 @@ def _taken(kind: str, points: list[int]) -> ClassMatch:
 
 
 def _read_rewrite(reading: Reading, context: Context, kind: str, node: Node, used: list[tuple[str, tuple[int, ...]]]) -> None:
-    reading.take(node)
+    reading.take_known(node, "classifier")
     classes = [
         QosClass(f"import {base}", ClassMatch(other=(f"import {base}",)), lines=node.all_lines())
         for base in node.values("import")
@@ -212,7 +222,7 @@ def _read_rewrite(reading: Reading, context: Context, kind: str, node: Node, use
 
 def _read_pfc(reading: Reading, context: Context, node: Node, used: list[tuple[str, tuple[int, ...]]]) -> None:
     """`input ieee-802.1 code-point 011 pfc`, `input dscp code-point 011010 pfc`, `output .. flow-control-queue [ 3 ]`."""
-    reading.take(node)
+    reading.take_known(node, "pfc")
     priorities: set[int] = set()
     by_dscp = False
     for kind in node.kids("input"):
@@ -229,9 +239,6 @@ def _read_pfc(reading: Reading, context: Context, node: Node, used: list[tuple[s
     for kind in node.kids("output"):
         for word in kind.kids("code-point"):
             queues.extend(_flow_control(context, kind.word, word))
-    for kid in node.active():
-        if kid.word not in PFC:
-            reading.leave(kid, "not understood in a congestion notification profile")
     lines = node.all_lines()
     if queues:
         ports = tuple(name for name, _ in used)
@@ -255,7 +262,7 @@ def _read_host_traffic(reading: Reading, context: Context, cos: Node) -> None:
     node = cos.at("host-outbound-traffic")
     if node is None:
         return
-    reading.take(node)
+    reading.take_known(node, "host-outbound-traffic")
     dscp = pcp = None
     try:
         dscp = code_point(context, "dscp", node.value("dscp-code-point")) if node.has("dscp-code-point") else None

@@ -11,11 +11,6 @@ PRIORITIES = {"low": 0, "medium-low": 1, "medium-high": 2, "high": 3, "strict-hi
 LOWEST = "low"  # what a scheduler without a priority has
 Used = list[tuple[str, tuple[int, ...]]]
 Uses = dict[tuple[str, str], Used]
-SCHEDULER = (
-    "transmit-rate", "buffer-size", "priority", "drop-profile-map", "excess-rate", "excess-priority", "shaping-rate",
-    "apply-groups", "explicit-congestion-notification", "buffer-dynamic-threshold", "adjust-percent", "adjust-minimum",
-    "description", "maximum-queue-depth", "ecn",
-)  # fmt: skip
 OTHERS = (
     "classifiers", "rewrite-rules", "code-point-aliases", "forwarding-classes", "interfaces", "congestion-notification-profile",
     "host-outbound-traffic", "schedulers", "scheduler-maps", "drop-profiles", "traffic-control-profiles", "apply-groups",
@@ -38,11 +33,7 @@ def levels(cos: Node, entries: dict[int, str]) -> tuple[tuple[int, int], ...]:
 
 def read_queues(reading: Reading, context: Context, cos: Node, uses: Uses) -> None:
     for key in ("schedulers", "scheduler-maps", "drop-profiles", "traffic-control-profiles", "forwarding-class-sets"):
-        reading.take(cos.at(key))
-    for node in cos.kids("schedulers"):
-        for kid in node.active():
-            if kid.word not in SCHEDULER:
-                reading.leave(kid, "not understood in a scheduler")
+        reading.take_known(cos.at(key), key)
     for node in cos.kids("scheduler-maps"):
         used = [*uses.get(("scheduler-map", node.word), []), *uses.get(("input-scheduler-map", node.word), [])]
         _read_map(reading, context, cos, node, used)

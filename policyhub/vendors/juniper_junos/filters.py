@@ -72,7 +72,7 @@ def _policers(reading: Reading, firewall: Node) -> dict[str, Policer]:
     found: dict[str, Policer] = {}
     for kind in ("policer", "three-color-policer", "hierarchical-policer"):
         for node in firewall.kids(kind):
-            reading.take(node)
+            reading.take_known(node, "policer")
             exceeding = node.at("if-exceeding") or node.at("if-exceeding-pps") or next(iter(node.kids("two-rate")), None) or node
             rate = exceeding.value("bandwidth-limit") or _deep(node, "committed-information-rate")
             burst = exceeding.value("burst-size-limit") or _deep(node, "committed-burst-size")

@@ -37,7 +37,6 @@ def read_zones(reading: Reading, context: Context) -> None:
                 "enable-reverse-reroute",
             ):
                 reading.take(kid)
-    reading.take(*zones.kids("functional-zone"))
 
 
 def _zone_lines(zone: Node) -> tuple[int, ...]:
@@ -223,7 +222,7 @@ def read_routes(reading: Reading, context: Context) -> None:
 
 
 def _read_route(reading: Reading, context: Context, route: Node, vrf: str) -> None:
-    reading.take(route)
+    reading.take_known(route, "route")
     lines = route.all_lines()
     distance = _number(route.value("preference"))
     discards = any(route.has(word) for word in ("discard", "reject", "receive"))

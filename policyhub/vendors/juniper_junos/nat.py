@@ -22,6 +22,7 @@ QUIET = (
     "pool-default-twin-port-range", "session-persistence-scan", "session-drop-hold-down", "port-round-robin", "description",
     "port-scaling-enlargement", "pool-distribution",
 )  # fmt: skip
+PREFIX_OPTIONS = ("mapped-port", "routing-instance")
 DONE = ("pool", "rule-set", "port-forwarding")
 
 
@@ -39,7 +40,7 @@ def read_nat(reading: Reading, context: Context) -> None:
         reading.take_headers(stage)
         pools = {pool.word: pool for pool in stage.kids("pool")}
         for pool in pools.values():
-            reading.take(pool)
+            reading.take_known(pool, "pool")
         holder = stage.children.get("rule-set")
         for rule_set in holder.children.values() if holder is not None else ():
             _read_rule_set(reading, context, kind, rule_set, pools, dead or stage.inactive or rule_set.inactive)
@@ -56,7 +57,7 @@ def read_nat(reading: Reading, context: Context) -> None:
 
 
 def _read_rule_set(reading: Reading, context: Context, kind: str, node: Node, pools: dict[str, Node], dead: bool) -> None:
-    reading.take(node)
+    reading.take_known(node, "rule-set")
     sides: dict[str, tuple[str, ...]] = {}
     conditions: list[str] = []
     for side in ("from", "to"):
@@ -71,9 +72,6 @@ def _read_rule_set(reading: Reading, context: Context, kind: str, node: Node, po
             reading.leave(rule, "the rule has no translation")
         else:
             reading.nat_rules.append(found)
-    for kid in node.active():
-        if kid.word not in ("from", "to", "rule", "description", "apply-groups"):
-            reading.leave(kid, "not understood in a rule set")
 
 
 def _read_rule(
@@ -90,6 +88,7 @@ def _read_rule(
     then = node.at("then", f"{kind}-nat")
     if then is None:
         return None
+    reading.take_known(node, "nat-rule")
     match = node.at("match") or Node("match")
     source, source_refs, source_open = _addresses(reading, context, match, "source-address")
     destination, destination_refs, destination_open = _addresses(reading, context, match, "destination-address")
@@ -99,6 +98,9 @@ def _read_rule(
         for kid in match.active()
         if kid.word not in (*ADDRESS_KEYS, *SERVICE_KEYS, "apply-groups")
     ]
+    for word in then.kids("prefix"):
+        if word.word not in PREFIX_OPTIONS and reading.address(word.word) is None:
+            reading.leave(word, "not a prefix")
     draft = _translation(kind, then, pools)
     return NatRule(
         name=node.word,
@@ -156,7 +158,7 @@ def _translation(kind: str, then: Node, pools: dict[str, Node]) -> _Draft:
 def _static(draft: _Draft, then: Node) -> None:
     for key in ("prefix", "prefix-name"):
         for node in then.kids(key):
-            if node.word not in ("mapped-port", "routing-instance"):
+            if node.word not in PREFIX_OPTIONS:
                 draft.destination = node.word
                 if key == "prefix-name":
                     draft.references.append(node.word)

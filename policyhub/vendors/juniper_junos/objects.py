@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from importlib.resources import files
+from itertools import zip_longest
 
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject
@@ -51,15 +53,11 @@ def read_books(reading: Reading, context: Context) -> None:
 
 
 def _read_book(reading: Reading, context: Context, book: Node, name: str) -> None:
-    reading.take(book)
+    reading.take_known(book, "book")
     for node in book.kids("address"):
         _read_address(reading, context, node, name)
     for node in book.kids("address-set"):
         _read_set(reading, context, node, name)
-    known = ("address", "address-set", "attach", "description", "apply-groups")
-    for node in book.active():
-        if node.word not in known:
-            reading.leave(node, "not understood in an address book")
 
 
 def _read_address(reading: Reading, context: Context, node: Node, book: str) -> None:
@@ -128,14 +126,11 @@ def read_applications(reading: Reading, context: Context) -> None:
         context.services.leave_open(name, name)
     if applications is None:
         return
-    reading.take(applications)
+    reading.take_known(applications, "applications")
     for node in applications.kids("application"):
         _read_application(reading, context, node)
     for node in applications.kids("application-set"):
         _read_application_set(reading, context, node)
-    for node in applications.active():
-        if node.word not in ("application", "application-set", "apply-groups"):
-            reading.leave(node, "not understood in applications")
 
 
 def _predefined(part: list[str | None]) -> Service:
@@ -152,6 +147,9 @@ def _predefined(part: list[str | None]) -> Service:
 
 def _read_application(reading: Reading, context: Context, node: Node) -> None:
     terms = node.kids("term") or [node]
+    for kid in node.active() if node.has("term") else ():
+        if kid.word not in ("term", *QUIET):
+            reading.leave(kid, "not understood in an application with terms")
     context.services.define(node.word)
     found: list[Service] = []
     for term in terms:
@@ -175,25 +173,30 @@ def _application_term(term: Node) -> Service | None:
     source = destination = None
     icmp: dict[str, str] = {}
     learned = False
-    for kid in term.active():
-        value = term.value(kid.word)
-        if kid.word == "protocol":
+    for key, value in _pairs(term):
+        if key == "protocol":
             protocol = NAMES.protocol(value)
-        elif kid.word in ("source-port", "destination-port"):
+        elif key in ("source-port", "destination-port"):
             ports = port_range(value, protocol)
-            source, destination = (ports, destination) if kid.word == "source-port" else (source, ports)
-        elif kid.word in ("icmp-type", "icmp-code", "icmp6-type", "icmp6-code"):
-            icmp[kid.word.replace("icmp6", "icmp")] = value
-            protocol = protocol or (ICMPV6 if kid.word.startswith("icmp6") else ICMP)
-        elif kid.word in LEARNED:
+            source, destination = (ports, destination) if key == "source-port" else (source, ports)
+        elif key in ("icmp-type", "icmp-code", "icmp6-type", "icmp6-code"):
+            icmp[key.replace("icmp6", "icmp")] = value
+            protocol = protocol or (ICMPV6 if key.startswith("icmp6") else ICMP)
+        elif key in LEARNED:
             learned = True
-        elif kid.word not in QUIET and kid.word != "term":
-            raise NotUnderstood(f"{kid.word[:40]!r} is not understood in an application")
+        elif key not in QUIET and key != "term":
+            raise NotUnderstood(f"{key[:40]!r} is not understood in an application")
     if learned or (protocol is None and not source and not destination):
         return None
     if icmp and protocol is not None:
         return _icmp(icmp.get("icmp-type", ""), icmp.get("icmp-code", ""), protocol)
     return Service.of(protocol, destination, source)
+
+
+def _pairs(term: Node) -> Iterator[tuple[str, str]]:
+    """Keys and values; a device prints a term on one line: `term t1 protocol tcp destination-port 80`."""
+    for path in term.paths():
+        yield from zip_longest(path[::2], path[1::2], fillvalue="")
 
 
 def _icmp(kind: str, code: str, protocol: int) -> Service:
@@ -256,7 +259,7 @@ def application(context: Context, name: str) -> tuple[Services, tuple[str, ...]]
 
 def read_schedules(reading: Reading, context: Context) -> None:
     for node in context.root.kids("schedulers", "scheduler"):
-        reading.take(node)
+        reading.take_known(node, "scheduler")
         texts = [text for text in node.statements() if not text.startswith("description")]
         stops = [
             found for word in node.walk() if (found := STOP.match(word.word)) and "stop-date" in word.word + _parents(node, word)

@@ -81,7 +81,7 @@ def _read_global(reading: Reading, context: Context, node: Node, dead: bool) -> 
 def _read_default(reading: Reading, context: Context, policies: Node | None) -> None:
     node = policies.at("default-policy") if policies is not None else None
     permits = node is not None and node.has("permit-all")
-    reading.take(node)
+    reading.take_known(node, "default-policy")
     lines = node.all_lines() if node is not None else ()
     reading.policies.append(
         Policy(
@@ -125,7 +125,7 @@ def _read_rules(
     rules: list[Rule] = []
     notes: list[str] = []
     for node in holder.children.values() if holder is not None else ():
-        reading.take(node)
+        reading.take_known(node, "policy")
         rule = _read_rule(reading, context, node, name, books, zones, dead)
         if rule is None:
             reading.leave(node, "the policy has no action")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import PurePosixPath
 
 from policyhub.domain.addresses import AddressSet
@@ -25,6 +27,10 @@ PACKAGE = "policyhub.vendors.juniper_junos"
 NAMES = ServiceNames.of(PACKAGE)
 GLOBAL_BOOK = "global"
 SEPARATOR = "\x1f"  # between book and name; stands in no name of a device
+INHERITS = ("apply-groups", "apply-groups-except")
+Grammar = dict[str, "Grammar | None"]
+KNOWN: dict[str, Grammar] = json.loads(files(PACKAGE).joinpath("known.json").read_text(encoding="utf-8"))
+UNKNOWN: Grammar = {"": None}  # what no list gives
 UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
 AMOUNT = re.compile(r"^(\d{1,15})([kmg]?)$", re.IGNORECASE)
 
@@ -97,6 +103,21 @@ class Reading:
             if node is not None:
                 node.taken = True
                 self.ledger.understood(*(number for below in node.walk() for number in below.lines))
+
+    def take_known(self, node: Node | None, stanza: str) -> None:
+        """As `take`, but a statement that `known.json` does not list for the stanza stays unparsed."""
+        if node is None:
+            return
+        self.take(node)
+        stack: list[tuple[Node, Grammar]] = [(node, KNOWN[stanza])]
+        while stack:
+            here, grammar = stack.pop()
+            for kid in here.children.values():
+                below = grammar.get(kid.word, grammar.get("*", UNKNOWN)) if kid.word not in INHERITS else None
+                if below is UNKNOWN:
+                    self.leave(kid, f"not understood in {here.word[:60]}")
+                elif below is not None:
+                    stack.append((kid, below))
 
     def take_headers(self, *nodes: Node | None) -> None:
         """Only the statements that end at these nodes."""

@@ -69,17 +69,21 @@ class Node:
         """Line numbers of itself and everything below, sorted."""
         return tuple(sorted({number for node in self.walk() for number in node.lines}))
 
-    def statements(self) -> list[str]:
-        """Every path below as text, active ones only: `daily start-time 08:00:00 stop-time 17:00:00` keeps its order."""
-        found: list[str] = []
-        stack: list[tuple[Node, str]] = [(self, "")]
+    def paths(self) -> list[list[str]]:
+        """The words of every active path below, in the order of the text."""
+        found: list[list[str]] = []
+        stack: list[tuple[Node, list[str]]] = [(self, [])]
         while stack:
             node, path = stack.pop()
             kids = node.active()
             if not kids and path:
                 found.append(path)
-            stack.extend((kid, f"{path} {kid.word}".strip()) for kid in reversed(kids))
+            stack.extend((kid, [*path, kid.word]) for kid in reversed(kids))
         return found
+
+    def statements(self) -> list[str]:
+        """The same as text: `daily start-time 08:00:00`, `daily stop-time 17:00:00`."""
+        return [" ".join(path) for path in self.paths()]
 
 
 def one_or_list(key: str, values: list[str]) -> str:
