@@ -67,6 +67,7 @@ class Side:
     value: AddressSet
     unresolved: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    names6: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     has_internet_service: bool = False
 
@@ -110,7 +111,7 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
     conditions += [*source.conditions, *destination.conditions, *_anomalies(reading, node)]
     dscp, odd = _dscp(node)
     conditions += odd
-    references = (*source.names, *destination.names, *service_names)
+    references = (*source.names, *destination.names, *source.names6, *destination.names6, *service_names)
     named, schedule = node.value("schedule"), _schedule(reading, scope, node)
     if named not in ("", "always"):
         conditions.append(f"schedule {named}")
@@ -166,14 +167,14 @@ def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
             return Side(plain.value, plain.unresolved, plain.names)
     found: list[AddressSet] = []
     unresolved: list[str] = []
-    names: list[str] = []
+    names: dict[bool, list[str]] = {False: [], True: []}
     conditions: list[str] = []
     for name, family in table.sides(side):
         service = f"internet-service{'6' if name.endswith('6') else ''}{'-src' if side == 'src' else ''}"
         setting = node.settings.get(name)
         if node.is_on(service):
             found.append(EVERYTHING[family])
-            unresolved += [f"internet service {value}" for of in INTERNET[service] for value in node.values(of)]
+            unresolved += [f"internet-service {value}" for of in INTERNET[service] for value in node.values(of)]
         elif setting is not None:
             addresses = scope.find_addresses(family, setting.raw)
             value = addresses.value
@@ -184,13 +185,15 @@ def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
                     value = EVERYTHING[family].minus(value)
             found.append(value)
             unresolved += addresses.unresolved
-            names += addresses.names
+            names[name.endswith("6")] += addresses.names
     everything = ANY if table.family == 0 else EVERYTHING[str(table.family)]
-    if not found:
-        return Side(everything, (f"{side}addr",))
+    if not found:  # the TTL of a packet is asked whatever its destination
+        return Side(everything, () if table.purpose == "ttl" else (f"{side}addr",))
     by_service = node.is_on("internet-service") or node.is_on("internet-service6")
     value = found[0].union(*found[1:]) if len(found) > 1 else found[0]
-    return Side(value, tuple(unresolved), tuple(names), tuple(conditions), side == "dst" and by_service)
+    return Side(
+        value, tuple(unresolved), tuple(names[False]), tuple(names[True]), tuple(conditions), side == "dst" and by_service
+    )
 
 
 def _services(
@@ -255,7 +258,11 @@ def _by_protocol(node: Node, conditions: list[str]) -> Services:
 
 
 def _forwarding(scope: Scope, destination: Side) -> list[Vip]:
-    return [vip for vip in scope.vips_of(destination.names) if vip.forwarded is not None] if scope.vips else []
+    return (
+        [vip for vip in scope.vips_of((*destination.names, *destination.names6)) if vip.forwarded is not None]
+        if scope.vips
+        else []
+    )
 
 
 def _anomalies(reading: Reading, node: Node) -> list[str]:

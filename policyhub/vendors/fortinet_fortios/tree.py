@@ -262,13 +262,13 @@ class _Builder:
     def _field(self, word: str, rest: str, line: Line) -> None:
         name, _, raw = rest.strip().partition(" ")
         raw = raw.strip()
+        top = self.stack[-1]
+        top.numbers.append(line.number)
         if '"' in raw and has_open_quote(raw):
             raw = self._continued(raw, line)
-        top = self.stack[-1]
         if len(self.stack) == 1 or not name:
             self.tree.stray.append(line)
             return
-        top.numbers.append(line.number)
         known = top.settings.get(name)
         if word in ("set", "select"):
             if known is None:

@@ -23,6 +23,7 @@ OPENERS = frozenset(
         "qos-profile", "qos-engine", "root-pipe", "pipe", "pipe-map", "class", "aaa-server", "vswitch",
     }
 )  # fmt: skip
+MOST_WORDS = 8  # of a line that `no` repeats
 RULE_HEADER = re.compile(r'^rule(?: id \d+)?(?: name (?:"[^"]*"|\S+))?(?: (?:top|(?:before|after) \S+))?$')
 
 
@@ -69,6 +70,9 @@ class _Builder:
         self.root = Node(Line(0, 0, ""), "", [], indent=-1)
         self.stack = [self.root]
         self.context = ""
+        self.beginnings: dict[int, dict[str, list[Node]]] = {}
+        self.taken: set[int] = set()
+        self.thinned: dict[int, Node] = {}
         self.kept = [self._bare(line) for line in lines if line.text]
         self.kept = [line for line in self.kept if line.text]
         self.is_flat = all(line.indent == 0 for line in self.kept)
@@ -105,8 +109,12 @@ class _Builder:
                 continue
             node = Node(line, line.text, [line.number], context=self.context, indent=line.indent)
             top.children.append(node)
+            if id(top) in self.beginnings:
+                _note(self.beginnings[id(top)], node)
             if self._opens(line, self.kept[at + 1] if at + 1 < len(self.kept) else None):
                 self.stack.append(node)
+        for block in self.thinned.values():
+            block.children = [node for node in block.children if id(node) not in self.taken]
         return self.root
 
     def _exit(self, line: Line) -> None:
@@ -151,13 +159,26 @@ class _Builder:
 
     def _takes_away(self, block: Node, line: Line) -> bool:
         """Earlier lines that begin like what stands behind `no`; whether there were any."""
-        what = line.text.removeprefix("no ").strip()
-        gone = [node for node in block.children if node.text == what or node.text.startswith(what + " ")]
+        index = self.beginnings.get(id(block))
+        if index is None:
+            index = self.beginnings[id(block)] = {}
+            for child in block.children:
+                _note(index, child)
+        gone = index.pop(line.text.removeprefix("no ").strip(), [])
+        gone = [node for node in gone if id(node) not in self.taken]
         if not gone:
             return False
         self.ledger.understood(line.number, *(number for node in gone for number in node.all_numbers()))
-        block.children = [node for node in block.children if node not in gone]
+        self.taken.update(id(node) for node in gone)
+        self.thinned[id(block)] = block
         return True
+
+
+def _note(index: dict[str, list[Node]], node: Node) -> None:
+    """A line under each of its beginnings, whole words."""
+    words = node.text.split(" ", MOST_WORDS)
+    for count in range(1, min(len(words), MOST_WORDS) + 1):
+        index.setdefault(" ".join(words[:count]), []).append(node)
 
 
 def read_tree(lines: list[Line], ledger: LineLedger) -> Node:
