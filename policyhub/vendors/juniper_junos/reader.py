@@ -282,7 +282,7 @@ def _insert(text: Text, line: Line, words: list[str]) -> str:
     """`insert PATH KIND NAME before|after [KIND] NAME`."""
     at = next((n for n in range(len(words) - 1, 0, -1) if words[n] in ("before", "after")), 0)
     parent = _find(text, words[: at - 1]) if at > 1 else None
-    moved, other = words[at - 1] if at else "", words[-1]
+    moved, other = (words[at - 1], words[-1]) if at else ("", "")
     if parent is None or moved not in parent.children or other not in parent.children or moved == other:
         return "there is no such statement above"
     order = [word for word in parent.children if word != moved]
