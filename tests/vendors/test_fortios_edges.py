@@ -1,0 +1,293 @@
+"""FortiOS: what golden cases cannot say: pasted sessions, scripts, lost ends, counters of several vdoms, traffic logs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.domain.evaluation import Seen, StageKind
+from policyhub.domain.nat import NatKind
+from policyhub.domain.rules import Action, Rule
+from policyhub.vendors.fortinet_fortios import VENDOR
+
+POLICY = """config firewall policy
+    edit {name}
+        set srcintf "{source_zone}"
+        set dstintf "{zone}"
+        set srcaddr "{source}"
+        set dstaddr "{target}"
+        set action {action}
+        set schedule "always"
+        set service "{service}"
+    next
+end
+"""
+
+
+def policy(name: int = 1, *, source: str = "all", target: str = "all", action: str = "accept", service: str = "ALL") -> str:
+    return POLICY.format(name=name, source_zone="wan", zone="dmz", source=source, target=target, action=action, service=service)
+
+
+def only_rule(text: str) -> Rule:
+    (found,) = (rule for one in VENDOR.parse(text).policies for rule in one.rules)
+    return found
+
+
+def test_a_pasted_session_reads_like_a_backup() -> None:
+    lines = policy().splitlines()
+    session = "\n".join([f"FGT (root) # {lines[0]}", *(f"FGT (policy) # {line.strip()}" for line in lines[1:]), "FGT (root) # "])
+    config = VENDOR.parse("FGT (root) # show firewall policy\n" + session)
+    assert config.unparsed == ()
+    assert [rule.name for rule in config.policies[0].rules] == ["1"]
+
+
+def test_a_missing_next_and_end_lose_nothing() -> None:
+    config = VENDOR.parse(policy(1).replace("    next\nend\n", "") + policy(2))
+    assert [rule.name for one in config.policies for rule in one.rules] == ["1", "2"]
+    assert config.unparsed == ()
+
+
+def test_an_unclosed_quote_costs_one_line() -> None:
+    config = VENDOR.parse(policy(1).replace('set schedule "always"', 'set comments "half') + policy(2))
+    assert [rule.name for one in config.policies for rule in one.rules] == ["1", "2"]
+    assert [unparsed.reason for unparsed in config.unparsed] == ["a quote is not closed"]
+
+
+def test_text_over_lines_may_hold_words_of_the_grammar() -> None:
+    page = 'config system replacemsg http "x"\n    set buffer "<html>\nconfig firewall policy\nedit 9\n</html>"\nend\n'
+    config = VENDOR.parse(page + policy(1))
+    assert [rule.name for one in config.policies for rule in one.rules] == ["1"]
+
+
+def test_a_group_line_longer_than_any_other_platform_writes_is_read() -> None:
+    names = [f"host-{n:04}" for n in range(1200)]
+    hosts = "".join(f'edit "{name}"\nset subnet 10.0.{n >> 8}.{n & 255} 255.255.255.255\nnext\n' for n, name in enumerate(names))
+    members = " ".join(f'"{name}"' for name in names)
+    text = f'config firewall address\n{hosts}end\nconfig firewall addrgrp\nedit "g"\nset member {members}\nnext\nend\n'
+    assert len(members) > 10_000
+    assert only_rule(text + policy(source="g")).match.source.size == 1200
+
+
+def test_scripts_append_unset_and_rename() -> None:
+    text = """config firewall address
+    edit "old"
+        set subnet 10.0.0.0 255.255.255.0
+    next
+    edit "more"
+        set subnet 10.0.1.0 255.255.255.0
+    next
+    rename "old" to "new"
+end
+config firewall policy
+    edit 1
+        set srcintf "a"
+        set dstintf "b"
+        set srcaddr "old"
+        append srcaddr "more"
+        set dstaddr "all"
+        set action accept
+        set service "HTTP"
+        unset service
+        set service "SSH"
+        set schedule "always"
+    next
+end
+"""
+    match = only_rule(text).match
+    assert match.source == AddressSet.of("10.0.0.0/23")
+    assert [service.destination_ports for service in match.services] == [((22, 22),)]
+
+
+VIPS = """config firewall vip
+    edit "web"
+        set extip 203.0.113.10
+        set mappedip "10.0.0.10"
+        set extintf "wan"
+        set portforward enable
+        set extport 8443
+        set mappedport 443
+    next
+    edit "farm"
+        set type server-load-balance
+        set extip 203.0.113.11
+        set extintf "any"
+        set server-type tcp
+        set extport 25
+        config realservers
+            edit 1
+                set ip 10.0.0.21
+                set port 2525
+            next
+            edit 2
+                set ip 10.0.0.22
+                set port 2525
+            next
+        end
+    next
+end
+config firewall vipgrp
+    edit "public"
+        set member "web" "farm"
+    next
+end
+"""
+
+
+def test_a_vip_group_stands_for_external_addresses_and_ports() -> None:
+    config = VENDOR.parse(VIPS + policy(target="public", service="HTTPS"))
+    match = config.policies[0].rules[0].match
+    assert match.destination == AddressSet.of("203.0.113.10/31")
+    assert {service.destination_ports for service in match.services} == {((443, 443),), ((8443, 8443),)}
+    assert match.conditions == ("vip web 8443 -> 443",)
+    assert [(rule.kind, rule.translated_destination) for rule in config.nat_rules] == [
+        (NatKind.DESTINATION, "10.0.0.10"),
+        (NatKind.DESTINATION, "10.0.0.21:2525, 10.0.0.22:2525"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("deny", "conditions"),
+    [
+        (policy(1, action="deny"), ("match-vip disable",)),
+        (policy(1, action="deny").replace("    next", "        set match-vip enable\n    next"), ()),
+        (policy(1, action="deny").replace('"wan"', '"lan"'), ()),
+        (policy(1, action="deny").replace("    next", "        set status disable\n    next"), ()),
+    ],
+)
+def test_only_a_deny_that_a_vip_evades_says_so(deny: str, conditions: tuple[str, ...]) -> None:
+    rules = VENDOR.parse(VIPS + deny + policy(2, target="web")).policies[0].rules
+    assert rules[0].match.conditions == conditions
+
+
+def test_central_nat_sees_mapped_addresses_and_no_policy_translates() -> None:
+    settings = "config system settings\n    set central-nat enable\nend\n"
+    config = VENDOR.parse(
+        settings
+        + VIPS
+        + policy(1, action="deny")
+        + policy(2, target="web").replace("    next", "        set nat enable\n    next")
+    )
+    stage = next(stage for stage in config.evaluation if stage.kind is StageKind.FILTER)
+    assert stage.destination is Seen.TRANSLATED
+    assert all(rule.rule_set == "firewall vip" for rule in config.nat_rules)
+    assert config.policies[0].rules[0].match.conditions == ()
+
+
+def test_vdoms_keep_their_names_apart() -> None:
+    address = 'config firewall address\n    edit "net"\n        set subnet {net} 255.255.255.0\n    next\nend\n'
+    text = "".join(
+        f"config vdom\nedit {name}\n" + address.format(net=net) + policy(source="net") + "end\n"
+        for name, net in (("root", "10.0.0.0"), ("guest", "10.9.0.0"))
+    )
+    config = VENDOR.parse(text)
+    assert [(one.name, one.rules[0].match.source.prefixes()) for one in config.policies] == [
+        ("root/firewall policy", ("10.0.0.0/24",)),
+        ("guest/firewall policy", ("10.9.0.0/24",)),
+    ]
+
+
+READ_AT = datetime(2026, 11, 30, 6, tzinfo=UTC)
+
+
+def test_both_layouts_of_iprope_and_both_families_add_up_under_the_vdom_of_the_prompt() -> None:
+    text = (
+        "FGT (guest) # diagnose firewall iprope show 100004 2\n"
+        "idx=2 pkts/bytes=10/1000 asic_pkts/asic_bytes=0/0 flag=0x0 hit count:3 (3 0 0 0 0 0 0 0)\n"
+        "    first:2026-11-29 10:00:00 last:2026-11-30 05:00:00\n"
+        "FGT (guest) # diagnose firewall iprope6 show 100004 2\n"
+        "idx:2\nbytes:50 (50 0 0 0 0 0 0 0)\nhit count:1 (1 0 0 0 0 0 0 0)\n"
+        "FGT (guest) # diagnose firewall iprope show 100000 7\n"
+        "idx=7 pkts/bytes=1/1 hit count:99 (99 0 0 0 0 0 0 0)\n"
+    )
+    sample = VENDOR.counters(text, READ_AT)
+    assert sample is not None
+    assert [(hit.policy, hit.key, hit.hits, hit.bytes) for hit in sample.hits] == [
+        ("guest/firewall policy", "2", 3, 1000),
+        ("guest/firewall policy", "2", 1, 50),
+    ]
+    assert sample.counting_since == READ_AT - timedelta(days=7)
+    assert sample.hits[0].last_hit_at == datetime(2026, 11, 30, 5)  # noqa: DTZ001 (the device's own clock)
+
+
+def test_counters_of_an_old_release_count_since_nobody_knows_when() -> None:
+    sample = VENDOR.counters("idx=1 pkts/bytes=1/2 asic_pkts/asic_bytes=0/0 flag=0x0 hit count:5\n", READ_AT)
+    assert sample is not None
+    assert sample.counting_since is None
+    assert sample.hits[0].hits == 5
+
+
+def rest(vdom: str, *rows: dict[str, object]) -> dict[str, object]:
+    return {"path": "firewall", "name": "policy", "vdom": vdom, "results": list(rows)}
+
+
+def test_rest_answers_of_several_vdoms_are_kept_apart() -> None:
+    rows = [rest("root", {"policyid": 1, "hit_count": 4, "bytes": 9, "last_used": 1764000000}), rest("guest", {"policyid": 1})]
+    sample = VENDOR.counters(json.dumps(rows), READ_AT)
+    assert sample is not None
+    assert [(hit.policy, hit.key, hit.hits) for hit in sample.hits] == [
+        ("root/firewall policy", "1", 4),
+        ("guest/firewall policy", "1", None),
+    ]
+    assert sample.hits[0].last_hit_at == datetime.fromtimestamp(1764000000, UTC)
+    alone = VENDOR.counters(json.dumps(rest("root", {"policyid": 1, "hit_count": 0})), READ_AT)
+    assert alone is not None
+    assert [(hit.policy, hit.hits) for hit in alone.hits] == [("firewall policy", 0)]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[[]]", '{"results": 7}', "[" * 5000, '{"results": [{"policyid": true}]}'])
+def test_json_that_is_no_answer_holds_no_counters(text: str) -> None:
+    assert VENDOR.counters(text, READ_AT) is None
+
+
+LOG = (
+    'date=2026-11-30 time=05:00:00 devname="fw1" devid="FG1" eventtime={at} tz="+0800" logid="{logid}" type="traffic" '
+    'vd="{vdom}" srcip=10.0.0.1 action="{action}" policyid={policy} policytype="policy" sessionid=7 service="HTTPS" sentbyte=1\n'
+)
+
+
+def log(
+    policy: int = 5, at: str = "1764000000000000000", logid: str = "0000000013", vdom: str = "root", action: str = "close"
+) -> str:
+    return LOG.format(policy=policy, at=at, logid=logid, vdom=vdom, action=action)
+
+
+def test_traffic_logs_count_ended_sessions_per_policy() -> None:
+    assert VENDOR.rule_uses is not None
+    text = (
+        log()
+        + log(at="1764000100")
+        + log(action="start")
+        + log(logid="0000000020")
+        + log(0)
+        + log(vdom="guest")
+        + "noise policyid=\n"
+    )
+    uses = VENDOR.rule_uses(text)
+    assert [(use.policy, use.key, use.sessions, use.hostname) for use in uses] == [
+        ("firewall policy", "5", 2, "fw1"),
+        ("guest/firewall policy", "5", 1, "fw1"),
+    ]
+    assert uses[0].first_at == datetime.fromtimestamp(1764000000, UTC)
+    assert uses[0].last_at == datetime.fromtimestamp(1764000100, UTC)
+
+
+def test_a_log_without_eventtime_has_its_own_zone() -> None:
+    assert VENDOR.rule_uses is not None
+    (use,) = VENDOR.rule_uses(log().replace("eventtime=1764000000000000000 ", ""))
+    assert use.first_at == datetime(2026, 11, 29, 21, tzinfo=UTC)
+
+
+def test_unknown_tables_of_rules_are_shown_line_by_line() -> None:
+    text = policy().replace("firewall policy", "firewall nextgen-policy")
+    config = VENDOR.parse(text)
+    assert config.rule_count == 0
+    assert len(config.unparsed) >= 8
+
+
+def test_an_ipsec_policy_is_a_permit_that_covers_nothing() -> None:
+    rule = only_rule(policy(action="ipsec").replace("    next", '        set vpntunnel "hq"\n    next'))
+    assert rule.action is Action.PERMIT
+    assert rule.match.conditions == ("action ipsec", 'vpntunnel "hq"')
