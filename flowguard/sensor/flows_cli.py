@@ -22,10 +22,16 @@ from policyhub.domain.reading import read_text, require_file
 
 CLEAN, FINDINGS, BAD_INPUT, PARTIAL = 0, 1, 2, 3
 TEXT_FLOWS = 20
+STDIN = "-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("captures", nargs="*", metavar="PCAP", help="pcap or pcapng; each is a point named after the file")
+    parser.add_argument(
+        "captures",
+        nargs="*",
+        metavar="PCAP",
+        help="pcap or pcapng, also as gz or zst, - for standard input; each is a point named after the file",
+    )
     parser.add_argument(
         "--point",
         action="append",
@@ -87,7 +93,10 @@ def read_request(args: argparse.Namespace) -> Request:
     if not points:
         raise BadInput("no capture given. Name a file, or NAME=FILE with --point")
     for _, path in points:
-        require_file(path, "Name a pcap or pcapng file")
+        if path != STDIN:
+            require_file(path, "Name a pcap or pcapng file")
+    if [path for _, path in points].count(STDIN) > 1:
+        raise BadInput("standard input can be one capture only. Give the others as files")
     if queues is not None:
         check_names(args.queues, queues, [name for name, _ in map(_named_point, args.point)])
     if args.side:
@@ -157,7 +166,7 @@ def name_by_file(paths: Iterable[str], taken: Iterable[str]) -> list[tuple[str, 
     names = set(taken)
     points = []
     for path in paths:
-        stem = name = Path(path).stem or path
+        stem = name = "stdin" if path == STDIN else Path(path).stem or path
         number = 1
         while name in names:
             number += 1

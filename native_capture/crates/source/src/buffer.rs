@@ -1,13 +1,12 @@
 //! Reads a file in large pieces and lends slices of it, so that a record is never copied twice.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 const PIECE: usize = 1 << 20;
 
 /// `offset` counts from the beginning of the file.
 pub(crate) struct Buffer {
-    file: File,
+    file: Box<dyn Read + Send>,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -15,8 +14,13 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    pub fn new(file: File) -> Self {
+    pub fn new(file: Box<dyn Read + Send>) -> Self {
         Self { file, bytes: vec![0; PIECE], start: 0, end: 0, offset: 0 }
+    }
+
+    /// Everything from the next unread byte on, as a stream.
+    pub fn into_rest(self) -> Box<dyn Read + Send> {
+        Box::new(io::Cursor::new(self.bytes[self.start..self.end].to_vec()).chain(self.file))
     }
 
     /// Offset in the file of the next unread byte.

@@ -1,13 +1,15 @@
-//! A capture file, whatever its format: told by its first bytes, never by its name.
+//! A capture file, whatever its format: told by its first bytes, never by its name. Compressed by gzip or zstd, or standard
+//! input, it reads the same; byte offsets then count the uncompressed bytes.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use crate::buffer::Buffer;
 use crate::error::{Code, SourceError};
-use crate::{pcap, pcapng, Frame};
+use crate::{pcap, pcapng, zstd, Frame};
 
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Largest captured packet that is believed (BIG TCP frames reach 512 KiB).
 pub(crate) const MAX_CAPTURED: u32 = 16 << 20;
 
@@ -61,17 +63,22 @@ fn unreadable(name: &str, error: &io::Error) -> SourceError {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::UnexpectedEof => "the compressed data ends too early".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
     SourceError::new(Code::Unreadable, name, None, what, "Name a readable pcap or pcapng file")
 }
 
 impl CaptureFile {
-    /// Open and read the file header. `name` of errors is the path as given.
+    /// Open and read the file header; `-` is standard input. `name` of errors is the path as given.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+        let file: Box<dyn Read + Send> = match name.as_str() {
+            "-" => Box::new(io::stdin()),
+            _ => Box::new(File::open(path).map_err(|error| unreadable(&name, &error))?),
+        };
         let mut reader = Reader { buffer: Buffer::new(file), name };
+        unpack(&mut reader)?;
         let format = recognise(&mut reader)?;
         Ok(Self { reader, format, done: false })
     }
@@ -103,6 +110,24 @@ pub(crate) struct Record {
     pub behind: usize,
 }
 
+fn is_packed(magic: &[u8]) -> bool {
+    magic.starts_with(&GZIP) || zstd::begins(magic)
+}
+
+/// Put the decompressor between, when the first bytes are those of one.
+fn unpack(reader: &mut Reader) -> Result<(), SourceError> {
+    let magic = reader.peek(4)?.to_vec();
+    if is_packed(&magic) {
+        let packed = std::mem::replace(&mut reader.buffer, Buffer::new(Box::new(io::empty()))).into_rest();
+        let plain: Box<dyn Read + Send> = match magic.starts_with(&GZIP) {
+            true => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            false => Box::new(zstd::Frames::new(packed)),
+        };
+        reader.buffer = Buffer::new(plain);
+    }
+    Ok(())
+}
+
 fn recognise(reader: &mut Reader) -> Result<Format, SourceError> {
     // Not a byte more than the shorter header: a pipe holds only that until its first packet.
     let head = reader.peek(pcap::Header::LEN)?.to_vec();
@@ -114,11 +139,8 @@ fn recognise(reader: &mut Reader) -> Result<Format, SourceError> {
             CURE,
         );
     };
-    if magic[..2] == [0x1f, 0x8b] {
-        return refuse("the file is compressed by gzip".into(), "Decompress it first: gunzip FILE");
-    }
-    if *magic == [0x28, 0xb5, 0x2f, 0xfd] {
-        return refuse("the file is compressed by zstd".into(), "Decompress it first: unzstd FILE");
+    if is_packed(magic) {
+        return refuse("compressed more than once".into(), "Decompress it first");
     }
     if *magic == pcapng::SECTION_MAGIC {
         return Ok(Format::Pcapng(pcapng::Section::default()));

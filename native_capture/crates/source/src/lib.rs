@@ -8,6 +8,7 @@ mod file;
 mod pcap;
 mod pcapng;
 mod ring;
+mod zstd;
 
 pub use error::{Code, SourceError};
 pub use file::CaptureFile;
