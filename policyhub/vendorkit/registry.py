@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from policyhub.domain.errors import UnknownPlatform
+from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.contract import Vendor
 
 BUILT_IN = {
@@ -46,7 +47,8 @@ class VendorRegistry:
         """Raises UnknownPlatform naming the known ones."""
         if name not in self._loaded:
             if name not in self._modules:
-                raise UnknownPlatform(f"platform {name!r} is not known. Known: {', '.join(self.names())}")
+                said = gettext_noop("platform %(name)r is not known. Known: %(known)s")
+                raise UnknownPlatform.of(said, name=name, known=", ".join(self.names()))
             self._loaded[name] = import_module(self._modules[name]).VENDOR
         return self._loaded[name]
 
