@@ -64,7 +64,7 @@ def decide(verdict: Verdict, realm: Realm, ground: Ground) -> Enforcement | None
             notice_ns=verdict.first_ns,
             created_at=ground.now,
         )
-    row.guard, row.realm, row.verdict = guard, realm, verdict
+    row.guard, row.realm, row.verdict, row.requested_by = guard, realm, verdict, None
     identity = ground.identity(verdict)
     _write(row, seen, identity.name if identity else "-", ground.now)
     ground.decided(row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from flowguard.actions import decisions, enforcement_plans, enforcement_steps
@@ -17,7 +18,7 @@ from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.ground import OPEN, Ground, member_of
 from flowguard.queries.situation import asked_for
 from policyhub import dispatch
-from policyhub.actions import changes, kill_switch
+from policyhub.actions import audit, changes, kill_switch
 from policyhub.domain.change import canonical_member
 from policyhub.domain.errors import BadInput, PlanRefused
 from policyhub.domain.message import Message, gettext_noop
@@ -38,7 +39,7 @@ def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
         return decisions.decide(verdict, realm, ground) if ground.realm_of(verdict) == realm else None
 
 
-def request(*, guard: Guard, member: str, actor: str, reason: str, now: datetime) -> Enforcement:
+def request(*, guard: Guard, member: str, requested_by: User, via: str = "", reason: str, now: datetime) -> Enforcement:
     """A person asks for one address without a verdict. It is only ever proposed: somebody else approves the plan.
 
     Rails that speak of evidence do not apply; never-touch, blast radius, kill switch, width and the device's health do.
@@ -67,8 +68,9 @@ def request(*, guard: Guard, member: str, actor: str, reason: str, now: datetime
         ended = rows.exclude(state__in=(*OPEN, *decisions.REUSABLE)).count()
         row.idempotency_key = decisions.key(realm, guard, prefix, ended)
         row.mode, row.profile, row.guardrails, row.verdict = "request", seen.profile, as_rows(railings), None
-        row.save()
-        said = Message(gettext_noop("asked for by %(actor)s: %(reason)s"), {"actor": actor, "reason": reason})
+        row.requested_by = requested_by
+        values = {"actor": audit.who(requested_by, via), "reason": reason}
+        said = Message(gettext_noop("asked for by %(actor)s: %(reason)s"), values)
         move(row, State.PROPOSED, said, now, again_at=now)
         dispatch.on_commit("flowguard.step_enforcement", row.pk)
     return row

@@ -16,7 +16,7 @@ from flowguard.models import Enforcement
 from flowguard.queries.ground import Ground
 from flowguard.queries.situation import situation
 from flowguard.queries.specs import spec_of
-from policyhub.actions import changes, kill_switch
+from policyhub.actions import audit, changes, kill_switch
 from policyhub.domain.change import ChangeKind
 from policyhub.domain.change_states import CANCELLABLE
 from policyhub.domain.errors import PolicyHubError
@@ -37,7 +37,7 @@ REMOVAL_FAILED = (
     Change.State.REVERT_FAILED,
 )
 PLANNABLE = (State.PROPOSED, State.APPLYING)
-RELATED = ("verdict__sensor__group", "guard__device__group", "guard__device__realm")
+RELATED = ("requested_by", "verdict__sensor__group", "guard__device__group", "guard__device__realm")
 STATE_OF = {Decision.PROPOSE: State.PROPOSED, Decision.OBSERVE: State.OBSERVED, Decision.REFUSE: State.REFUSED}
 
 
@@ -122,8 +122,8 @@ def _change(row: Enforcement, kind: ChangeKind, key: str, now: datetime) -> Chan
         spec=spec_of(row.guard),
         member=row.member,
         reason=_reason(row, adding),
-        actor="flowguard",
-        requested_by=None,
+        actor=_asks(row, adding),
+        requested_by=row.requested_by if adding else None,
         idempotency_key=key,
         guardrails=row.guardrails if adding else [],
         ttl_s=TTL_S,
@@ -160,6 +160,13 @@ def _still_wanted(pk: int, now: datetime) -> bool:
 
 def _no_longer(railings: Iterable[Railing]) -> Message:
     return Message(gettext_noop("no longer: %(rails)s"), {"rails": ", ".join(r.name for r in railings if not r.passed)})
+
+
+def _asks(row: Enforcement, adding: bool) -> str:
+    """In automatic mode, and where the rails propose, the policy is who asks; at expiry nobody has to."""
+    if not adding:
+        return "policy expiry"
+    return audit.who(row.requested_by) if row.requested_by else f"policy {row.mode}:{row.profile}"
 
 
 def _reason(row: Enforcement, adding: bool) -> str:

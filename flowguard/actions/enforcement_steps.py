@@ -52,7 +52,7 @@ WAITING = (
 
 def step(*, enforcement_id: int, clock: Clock) -> None:
     """One look at the row. Planning talks to the device, so it happens outside the row's lock; its key makes it happen once."""
-    row = Enforcement.objects.select_related("guard__device__group").get(pk=enforcement_id)
+    row = Enforcement.objects.select_related("guard__device__group", "requested_by").get(pk=enforcement_id)
     if row.state in ENDED or row.guard is None:
         return
     if row.state in (State.PROPOSED, State.APPLYING) and row.add_change_id is None:

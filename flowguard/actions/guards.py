@@ -46,12 +46,13 @@ def propose(
     rate_bps: int | None = None,
     first_member: str = "",
     reason: str,
-    actor: str,
-    requested_by: User | None,
+    requested_by: User,
+    via: str = "",
     now: datetime,
 ) -> Guard:
     """Render an empty guard for approval. Nothing is attached until the change is approved.
 
+    requested_by proposes, and cannot approve (neither the guard nor the first member). via: see `audit.who`.
     first_member: attach on demand, in the middle of an incident: once the approved guard is there, this address is proposed
     for it (never added without a second approval).
     Raises TargetClassRefused, GuardExists, ValueError (name or interfaces), and what `changes.plan` raises.
@@ -62,7 +63,7 @@ def propose(
     require_target_class(device, target)
     with transaction.atomic():
         known = Guard.objects.select_for_update().filter(device=device, name=spec.name).first()
-        if known and known.state != Guard.State.REMOVED:
+        if known and known.state != Guard.State.REMOVED and known.install_change_id is not None:
             raise GuardExists(
                 f"{device.name} has a guard {spec.name} already ({known.state}). Remove it first or choose another name"
             )
@@ -72,17 +73,18 @@ def propose(
             guard.spec["first_member"] = canonical_member(first_member)
         guard.install_change = guard.remove_change = None
         guard.save()
-        audit.record("guard.proposed", actor=actor, at=now, guard=guard.pk, device=device.name, spec=guard.spec)
-    guard.install_change = _plan(guard, ChangeKind.GUARD_INSTALL, reason, actor, requested_by, now)
+        who = audit.who(requested_by, via)
+        audit.record("guard.proposed", actor=who, at=now, guard=guard.pk, device=device.name, spec=guard.spec)
+    guard.install_change = _plan(guard, ChangeKind.GUARD_INSTALL, reason, requested_by, via, now)
     guard.save(update_fields=["install_change"])
     return guard
 
 
-def remove(*, guard: Guard, reason: str, actor: str, requested_by: User | None, now: datetime) -> Guard:
+def remove(*, guard: Guard, reason: str, requested_by: User, via: str = "", now: datetime) -> Guard:
     """Render the removal for approval. Raises GuardInUse while members are in it."""
     if Enforcement.objects.filter(guard=guard, state__in=OPEN).exists():
         raise GuardInUse(f"{guard} still holds members. Take the enforcements back first")
-    guard.remove_change = _plan(guard, ChangeKind.GUARD_REMOVE, reason, actor, requested_by, now)
+    guard.remove_change = _plan(guard, ChangeKind.GUARD_REMOVE, reason, requested_by, via, now)
     guard.save(update_fields=["remove_change"])
     return guard
 
@@ -99,8 +101,10 @@ def step(*, guard_id: int, clock: Callable[[], datetime]) -> None:
         else:
             return
     first = guard.spec.get("first_member", "")
-    if state == Guard.State.INSTALLED and first:
-        enforcement.request(guard=guard, member=first, actor="guard install", reason=_why(guard), now=clock())
+    install = guard.install_change
+    if state == Guard.State.INSTALLED and first and install is not None and install.requested_by is not None:
+        who = install.requested_by
+        enforcement.request(guard=guard, member=first, requested_by=who, via="guard install", reason=install.reason, now=clock())
 
 
 def require_target_class(device: Device, target: int) -> None:
@@ -133,17 +137,13 @@ def _state(guard: Guard) -> str:
     return guard.state
 
 
-def _why(guard: Guard) -> str:
-    return guard.install_change.reason if guard.install_change else ""
-
-
-def _plan(guard: Guard, kind: ChangeKind, reason: str, actor: str, requested_by: User | None, now: datetime) -> Change:
+def _plan(guard: Guard, kind: ChangeKind, reason: str, requested_by: User, via: str, now: datetime) -> Change:
     return changes.plan(
         device=guard.device,
         kind=kind,
         spec=spec_of(guard),
         reason=f"{reason} (mode {guard.device.group.mode}, profile {guard.device.group.profile})",
-        actor=actor,
+        actor=audit.who(requested_by, via),
         requested_by=requested_by,
         idempotency_key=changes.key("guard", guard.pk, kind, now.isoformat()),
         guardrails=[],

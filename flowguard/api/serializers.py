@@ -99,12 +99,13 @@ class EventSerializer(serializers.ModelSerializer[EnforcementEvent]):
 class EnforcementListSerializer(serializers.ModelSerializer[Enforcement]):
     guard = serializers.CharField(source="guard.name", allow_null=True, default=None)
     device = serializers.CharField(source="guard.device.name", allow_null=True, default=None)
+    requested_by = serializers.CharField(source="requested_by.username", allow_null=True, default=None)
 
     class Meta:
         model = Enforcement
         fields = (
             "id", "guard", "device", "verdict", "member", "state",
-            "outcome", "mode", "profile", "add_change", "remove_change", "notice_ns",
+            "outcome", "mode", "profile", "requested_by", "add_change", "remove_change", "notice_ns",
             "created_at", "active_at", "expires_at", "ended_at",
         )  # fmt: skip
 

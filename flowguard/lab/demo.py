@@ -128,11 +128,15 @@ class _running_switch:  # noqa: N801
 
 def _install_guard(folder: Path) -> None:
     """What a change board would approve in a change window; here the sample stands for it, and the audit says so."""
+    from django.contrib.auth.models import User
+
     from flowguard.actions import guards
     from flowguard.models import Guard
     from policyhub.actions import changes
     from policyhub.models import Device
 
+    # Nobody can log in under this name: it stands for the person who would propose the guard.
+    requester, _ = User.objects.get_or_create(username="sample-network", defaults={"is_active": False, "password": "!"})
     switch = Device.objects.select_related("group", "realm").get(name=SWITCH)
     if Guard.objects.filter(device=switch, state=Guard.State.INSTALLED).exists():
         return
@@ -143,8 +147,7 @@ def _install_guard(folder: Path) -> None:
             name="SAMPLE",
             interfaces=[INTERFACE],
             reason="sample network: prepared guard",
-            actor="sample network",
-            requested_by=None,
+            requested_by=requester,
             now=now,
         )
         change = guard.install_change

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
+from policyhub.management.people import VIA, add_as, named_user
+
 NEEDS_DJANGO = True
 
 
@@ -20,15 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     install.add_argument("--rate-mbps", type=float, default=None, help="meter for all members together")
     install.add_argument("--reason", default="prepared guard")
     install.add_argument("--with-member", default="", metavar="ADDRESS", help="propose this address once the guard is there")
+    add_as(install, "proposes it, and so cannot approve it")
     member = verbs.add_parser("ask", help="propose one address for an installed guard; somebody else approves")
     member.add_argument("device")
     member.add_argument("name")
     member.add_argument("address")
     member.add_argument("--reason", required=True)
+    add_as(member, "asks, and so cannot approve it")
     remove = verbs.add_parser("remove", help="render the removal of a guard for approval")
     remove.add_argument("device")
     remove.add_argument("name")
     remove.add_argument("--reason", default="guard no longer needed")
+    add_as(remove, "proposes it, and so cannot approve it")
     verbs.add_parser("list", help="all guards with state and members")
     show = verbs.add_parser("show", help="one guard and the lines of its change")
     show.add_argument("device")
@@ -57,7 +62,7 @@ def _guard(args: argparse.Namespace):
 
     name = args.name.upper() if args.name.upper().startswith(OWN_PREFIX) else OWN_PREFIX + args.name.upper()
     guard = (
-        Guard.objects.select_related("device", "install_change", "remove_change")
+        Guard.objects.select_related("device__group", "device__realm", "install_change", "remove_change")
         .filter(device=_device(args.device), name=name)
         .first()
     )
@@ -71,6 +76,7 @@ def _install(args: argparse.Namespace) -> int:
     from policyhub.domain.errors import BadInput
     from policyhub.domain.qos import PRIORITY_DSCP, parse_dscp
 
+    user = named_user(args.user, "flowguard.add_guard", "propose guards")
     try:
         marks = [parse_dscp(word) for word in args.marks.split()] or sorted(PRIORITY_DSCP)
         target = None if args.target is None else parse_dscp(args.target)
@@ -83,8 +89,8 @@ def _install(args: argparse.Namespace) -> int:
             rate_bps=None if args.rate_mbps is None else int(args.rate_mbps * 1_000_000),
             first_member=args.with_member,
             reason=args.reason,
-            actor="cli",
-            requested_by=None,
+            requested_by=user,
+            via=VIA,
             now=datetime.now(UTC),
         )
     except ValueError as error:
@@ -95,7 +101,10 @@ def _install(args: argparse.Namespace) -> int:
 def _ask(args: argparse.Namespace) -> int:
     from flowguard.actions import enforcement
 
-    row = enforcement.request(guard=_guard(args), member=args.address, actor="cli", reason=args.reason, now=datetime.now(UTC))
+    user = named_user(args.user, "flowguard.change_enforcement", "ask for enforcements")
+    row = enforcement.request(
+        guard=_guard(args), member=args.address, requested_by=user, via=VIA, reason=args.reason, now=datetime.now(UTC)
+    )
     print(f"enforcement #{row.pk} is proposed; its plan follows in the console and in: policyhub change list")
     return 0
 
@@ -103,7 +112,8 @@ def _ask(args: argparse.Namespace) -> int:
 def _remove(args: argparse.Namespace) -> int:
     from flowguard.actions import guards
 
-    guard = guards.remove(guard=_guard(args), reason=args.reason, actor="cli", requested_by=None, now=datetime.now(UTC))
+    user = named_user(args.user, "flowguard.change_guard", "propose the removal of guards")
+    guard = guards.remove(guard=_guard(args), reason=args.reason, requested_by=user, via=VIA, now=datetime.now(UTC))
     return _print_change(guard.remove_change)
 
 
@@ -134,5 +144,6 @@ def _print_change(change) -> int:
     print("\n".join(f"+ {line}" for line in change.lines))
     print("\n".join(f"- {line}" for line in change.inverse))
     if change.state == "proposed":
-        print(f"approve with: policyhub change approve {change.pk} --plan {change.plan_sha256} --as USER")
+        print(f"approve as somebody else than {change.requested_by or change.actor}, with:")
+        print(f"policyhub change approve {change.pk} --plan {change.plan_sha256} --as USER")
     return 0 if change.state != "refused" else 1

@@ -2,6 +2,7 @@
 
 import ipaddress
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -40,6 +41,7 @@ class Enforcement(models.Model):
     """A member in a guard, from plan to expiry. guardrails: [{name, passed, reason}] as evaluated when planned.
 
     before/after: key figures by packets at the verifying point. notice_ns: time of the first offending packet.
+    requested_by: who asked for this address; null = the policy of `mode` and `profile`, on account of a verdict.
     """
 
     class State(models.TextChoices):
@@ -62,6 +64,7 @@ class Enforcement(models.Model):
     outcome = models.CharField(max_length=20, blank=True)
     mode = models.CharField(max_length=8)
     profile = models.CharField(max_length=16)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
     guardrails = models.JSONField(default=list)
     add_change = models.ForeignKey(Change, models.PROTECT, null=True, blank=True, related_name="+")
     remove_change = models.ForeignKey(Change, models.PROTECT, null=True, blank=True, related_name="+")

@@ -25,7 +25,7 @@ class EnforcementFilter:
 def enforcements(wish: EnforcementFilter) -> QuerySet[Enforcement]:
     """Newest first."""
     families = {"open": OPEN, "ended": ENDED, "seen": ONLY_SEEN}
-    rows = Enforcement.objects.select_related("guard__device", "verdict")
+    rows = Enforcement.objects.select_related("guard__device", "verdict", "requested_by")
     if wish.state:
         rows = rows.filter(state__in=families.get(wish.state, (wish.state,)))
     if wish.text:
@@ -38,7 +38,7 @@ def enforcements(wish: EnforcementFilter) -> QuerySet[Enforcement]:
 def enforcement(pk: int) -> QuerySet[Enforcement]:
     return (
         Enforcement.objects.filter(pk=pk)
-        .select_related("guard__device__group", "verdict", "add_change", "remove_change", "realm")
+        .select_related("guard__device__group", "verdict", "add_change", "remove_change", "realm", "requested_by")
         .prefetch_related(
             Prefetch("events", EnforcementEvent.objects.order_by("pk")), "add_change__events", "remove_change__events"
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
 
@@ -62,6 +63,11 @@ def record(action: str, *, actor: object, at: datetime, **data: object) -> Audit
             previous_hash=previous,
             hash=entry_hash(previous, sequence=sequence, at=at, actor=name, action=action, data=plain),
         )
+
+
+def who(user: AbstractBaseUser, via: str = "") -> str:
+    """The name of a user as the chain keeps it. via: the door, where it is not the person's own log-in: `alice (cli:root)`."""
+    return f"{user.get_username()} ({via})" if via else str(user.get_username())
 
 
 def verify() -> AuditReport:

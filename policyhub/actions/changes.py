@@ -34,6 +34,7 @@ from policyhub.domain.plan_lint import lint
 from policyhub.models import Approval, Change, Credential, Device
 
 STEP_TASK = "policyhub.step_change"
+BY_POLICY = (ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE)  # what people prepared a guard for; all else a named user proposes
 BUSY_RETRY = timedelta(seconds=2)
 LOST_WORKER = timedelta(seconds=LEASE_S + 5)  # when a step ends without a word, the next worker comes
 HANDLERS = {
@@ -73,11 +74,14 @@ def plan(
 
     reason: a person's words, or a message of ours with theirs as a value.
     The same key returns the first change. Nothing to do: CONFIRMED at once, nothing is sent.
+    requested_by: the user who proposes it. None: a policy does, which `actor` names; for members only, else BadInput.
     Raises TransportError and DeviceClosed when the device cannot be read; nothing is stored then, so that it can be tried again.
     """
     existing = Change.objects.filter(idempotency_key=idempotency_key).first()
     if existing is not None:
         return existing
+    if requested_by is None and kind not in BY_POLICY:
+        raise BadInput(f"{kind} on {device}: nobody proposes it. Name the user of the service who does")
     member = _canonical(member)
     change = Change(
         device=device,
@@ -138,8 +142,8 @@ def _fill(change: Change, kind: ChangeKind, spec: GuardSpec, member: str | None,
     return Message(gettext_noop("planned: %(lines)d lines, inverse ready"), {"lines": len(commands.lines)})
 
 
-def approve(*, change: Change, approver: User, plan_sha256: str, now: datetime) -> Approval:
-    """Approve exactly the plan that was read; the same approval twice is one.
+def approve(*, change: Change, approver: User, plan_sha256: str, via: str = "", now: datetime) -> Approval:
+    """Approve exactly the plan that was read; the same approval twice is one. via: see `audit.who`.
 
     Raises PlanChanged when the plan was rendered anew since, SelfApproval when requester and approver are one person, WrongState.
     """
@@ -153,7 +157,7 @@ def approve(*, change: Change, approver: User, plan_sha256: str, now: datetime) 
             raise SelfApproval(f"change #{row.pk} was requested by {approver}; somebody else has to approve it", change=row.pk)
         approval = Approval.objects.create(change=row, approver=approver, plan_sha256=plan_sha256, at=now)
         said = Message(gettext_noop("approved by %(who)s"), {"who": approver.get_username()})
-        _approved(row, said, approver, now)
+        _approved(row, said, audit.who(approver, via), now)
     return approval
 
 

@@ -14,7 +14,7 @@ from policyhub.checks.context import Context
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding, Severity
-from policyhub.domain.message import Message
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Policy
 
@@ -121,7 +121,8 @@ def select(names: Iterable[str] | None) -> tuple[Check, ...]:
     known = {key: one for one in checks for key in (one.name, one.code)}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise BadInput(f"no check is called {unknown[0]!r}. Known: {', '.join(one.name for one in checks)}")
+        said = gettext_noop("no check is called %(name)r. Known: %(known)s")
+        raise BadInput.of(said, name=unknown[0], known=", ".join(one.name for one in checks))
     wanted = {known[name].code for name in names}
     return tuple(one for one in checks if one.code in wanted)
 

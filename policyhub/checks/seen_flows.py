@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
 from policyhub.domain.rulespace import Probe, deciders
 from policyhub.domain.services import MAX_PORT, WITH_PORTS
@@ -27,13 +28,15 @@ class SeenFlow:
 
 def read_flows(text: str, file: str) -> tuple[SeenFlow, ...]:
     """Flows of a `policyhub.flows/1` document. Raises BadInput naming the file, the place and the cure."""
-    cure = "Give the output of `policyhub flows --format json`"
+    cure = Message(gettext_noop("Give the output of `policyhub flows --format json`"))
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput.at(file, getattr(error, "lineno", None), f"not JSON ({error})", cure) from None
+        raise BadInput.at(
+            file, getattr(error, "lineno", None), Message(gettext_noop("not JSON (%(error)s)"), {"error": str(error)}), cure
+        ) from None
     if not isinstance(document, dict) or document.get("schema") != "policyhub.flows/1":
-        raise BadInput.at(file, None, "not a policyhub.flows/1 document", cure)
+        raise BadInput.at(file, None, Message(gettext_noop("not a policyhub.flows/1 document")), cure)
     flows = []
     for number, flow in enumerate(document.get("flows", [])):
         try:

@@ -1,16 +1,37 @@
 """The error tree of policyhub. Every error has a stable code and says what happened, where, and the cure in one line."""
 
+from __future__ import annotations
+
+from typing import Self
+
+from policyhub.domain.message import Message, gettext_noop, spoken
+
 
 class PolicyHubError(Exception):
-    """Root. `code` is stable, `permanent` says that trying again cannot help."""
+    """Root. `code` is stable, `permanent` says that trying again cannot help.
+
+    said: what happened, for readers of any language; message: the same in English. Text of devices, files and other programs is
+    a value of it, or the whole of it.
+    """
 
     code = "PH-E000"
     permanent = True
 
-    def __init__(self, message: str, **data: object) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | Message, **data: object) -> None:
+        super().__init__(str(message))
+        self.said = spoken(message)
+        self.message = str(message)
         self.data = data
+
+    @classmethod
+    def of(cls, template: str, **values: object) -> Self:
+        """From a msgid and what fills it, which is the error's data, too."""
+        return cls(Message(template, values), **values)
+
+    @property
+    def told(self) -> Message:
+        """Code and words, as `str` has them."""
+        return Message("%(code)s %(what)s", {"code": self.code, "what": self.said})
 
     def __str__(self) -> str:
         return f"{self.code} {self.message}"
@@ -22,9 +43,10 @@ class BadInput(PolicyHubError):
     code = "PH-E001"
 
     @classmethod
-    def at(cls, file: str, line: int | None, what: str, cure: str) -> "BadInput":
+    def at(cls, file: str, line: int | None, what: str | Message, cure: str | Message) -> Self:
         place = f"{file}:{line}" if line else file
-        return cls(f"{place}: {what}. {cure}", file=file, line=line)
+        said = Message(gettext_noop("%(place)s: %(what)s. %(cure)s"), {"place": place, "what": what, "cure": cure})
+        return cls(said, file=file, line=line)
 
 
 class UnknownPlatform(BadInput):

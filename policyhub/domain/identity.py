@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import parse_dscp
 
 COLUMNS = ("prefix", "name", "business", "owner", "class", "allowed_dscp", "active_window", "peak_mbps")
@@ -61,8 +62,9 @@ def read_identities(text: str, file: str) -> tuple[Identity, ...]:
     missing = [name for name in COLUMNS if name not in header]
     unknown = [name for name in header if name not in (*COLUMNS, "realm")]
     if missing or unknown:
-        wrong = f"missing column {', '.join(missing)}" if missing else f"unknown column {', '.join(unknown)}"
-        raise BadInput.at(file, 1, wrong, f"The header must be {','.join(COLUMNS)}[,realm]")
+        wrong = gettext_noop("missing column %(names)s") if missing else gettext_noop("unknown column %(names)s")
+        cure = Message(gettext_noop("The header must be %(header)s"), {"header": f"{','.join(COLUMNS)}[,realm]"})
+        raise BadInput.at(file, 1, Message(wrong, {"names": ", ".join(missing or unknown)}), cure)
     reader.fieldnames = header
     identities: list[Identity] = []
     seen: dict[tuple[str, str], int] = {}
@@ -71,54 +73,63 @@ def read_identities(text: str, file: str) -> tuple[Identity, ...]:
             identity = _identity(row, file, reader.line_num)
             key = (identity.realm, identity.prefix)
             if key in seen:
-                raise BadInput.at(file, reader.line_num, f"{identity.prefix} stands on line {seen[key]} already", "Keep one")
+                twice = Message(
+                    gettext_noop("%(prefix)s stands on line %(line)d already"), {"prefix": identity.prefix, "line": seen[key]}
+                )
+                raise BadInput.at(file, reader.line_num, twice, Message(gettext_noop("Keep one")))
             seen[key] = reader.line_num
             identities.append(identity)
     except csv.Error as error:
-        raise BadInput.at(file, reader.line_num, f"not readable as CSV ({error})", "Check quotes and separators") from None
+        said = Message(gettext_noop("not readable as CSV (%(error)s)"), {"error": str(error)})
+        raise BadInput.at(file, reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
     return tuple(identities)
 
 
 def check_fields(prefix: str, allowed_dscp: object, active_window: str, peak_mbps: float | None) -> None:
     """The same demands on an entry that was typed into a form. allowed_dscp: a list of numbers or None. Raises BadInput."""
     if allowed_dscp is not None and (not isinstance(allowed_dscp, list) or not allowed_dscp):
-        raise BadInput("allowed_dscp is no list of numbers. Write e.g. [46, 8], or nothing for anything")
+        said = gettext_noop("allowed_dscp is no list of numbers. Write e.g. [46, 8], or nothing for anything")
+        raise BadInput(Message(said))
     row: dict[str | None, str | list[str] | None] = dict.fromkeys(COLUMNS, "")
     marks = " ".join(str(mark) for mark in allowed_dscp or ())
     peak = "" if peak_mbps is None else str(peak_mbps)
     row |= {"prefix": prefix, "class": "core", "allowed_dscp": marks, "active_window": active_window, "peak_mbps": peak}
     identity = _identity(row, "identity", 0)
     if identity.prefix != prefix:
-        raise BadInput(f"prefix {prefix!r} is written {identity.prefix}")
+        raise BadInput.of(gettext_noop("prefix %(given)r is written %(prefix)s"), given=prefix, prefix=identity.prefix)
     if any(isinstance(mark, bool) or not isinstance(mark, int) for mark in allowed_dscp or ()):
-        raise BadInput("allowed_dscp holds something that is no number. Write e.g. [46, 8]")
+        raise BadInput(Message(gettext_noop("allowed_dscp holds something that is no number. Write e.g. [46, 8]")))
 
 
 def _identity(row: dict[str | None, str | list[str] | None], file: str, line: int) -> Identity:
-    def bad(what: str, cure: str) -> BadInput:
-        return BadInput.at(file, line, what, cure)
+    def bad(field: str, cure: str) -> BadInput:
+        what = Message(gettext_noop("%(field)s %(value)r cannot be used"), {"field": field, "value": text[field]})
+        return BadInput.at(file, line, what, Message(cure))
 
     if None in row or None in row.values():
-        raise bad("the number of fields differs from the header", f"Write {len(COLUMNS)} or {len(COLUMNS) + 1} fields")
+        wrong = Message(gettext_noop("the number of fields differs from the header"))
+        cure = Message(gettext_noop("Write %(few)d or %(many)d fields"), {"few": len(COLUMNS), "many": len(COLUMNS) + 1})
+        raise BadInput.at(file, line, wrong, cure)
     text = {str(key): str(value).strip() for key, value in row.items()}
     try:
         network = ipaddress.ip_network(text["prefix"])
     except ValueError as error:
-        raise bad(f"prefix {text['prefix']!r}: {error}", "Write e.g. 10.1.2.0/24") from None
+        wrong = Message(gettext_noop("prefix %(prefix)r: %(error)s"), {"prefix": text["prefix"], "error": str(error)})
+        raise BadInput.at(file, line, wrong, Message(gettext_noop("Write e.g. 10.1.2.0/24"))) from None
     if text["class"] not in ("core", "non-core"):
-        raise bad(f"class {text['class']!r}", "Write core or non-core")
+        raise bad("class", gettext_noop("Write core or non-core"))
     try:
         marks = frozenset(parse_dscp(part) for part in text["allowed_dscp"].split())
     except ValueError:
-        raise bad(f"allowed_dscp {text['allowed_dscp']!r}", "Write numbers 0..63 or names, e.g. 46 AF31 CS1") from None
+        raise bad("allowed_dscp", gettext_noop("Write numbers 0..63 or names, e.g. 46 AF31 CS1")) from None
     if text["active_window"] and not _window_ok(text["active_window"]):
-        raise bad(f"active_window {text['active_window']!r}", "Write e.g. 22:00-06:00@Mon-Fri Asia/Shanghai")
+        raise bad("active_window", gettext_noop("Write e.g. 22:00-06:00@Mon-Fri Asia/Shanghai"))
     try:
         peak = float(text["peak_mbps"]) if text["peak_mbps"] else None
     except ValueError:
         peak = -1.0
     if peak is not None and not 0 < peak < 1e9:
-        raise bad(f"peak_mbps {text['peak_mbps']!r}", "Write a positive number of Mbit/s")
+        raise bad("peak_mbps", gettext_noop("Write a positive number of Mbit/s"))
     return Identity(
         str(network), text["name"], text["business"], text["owner"], text["class"] == "core", marks or None,
         text["active_window"], peak, text.get("realm", ""),

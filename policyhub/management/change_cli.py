@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from policyhub.domain.errors import BadInput
+from policyhub.management.people import VIA, add_as, named_user
 
 if TYPE_CHECKING:
     from policyhub.models import Change
 
 NEEDS_DJANGO = True
-ACTOR = f"cli:{getpass.getuser()}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs.add_parser("show", help="plan, inverse, guard rails and timeline").add_argument("change", type=int)
     approve = verbs.add_parser("approve", help="approve exactly the plan that was read")
     approve.add_argument("change", type=int)
-    approve.add_argument("--as", dest="user", required=True, metavar="USER", help="who approves; never the one who asked for it")
+    add_as(approve, "approves; never the one who asked for the change")
     approve.add_argument("--plan", required=True, metavar="SHA256", help="as `policyhub change show` printed it")
     verbs.add_parser("cancel", help="before anything was sent").add_argument("change", type=int)
     revert = verbs.add_parser("revert", help="send the inverse and verify it")
@@ -95,14 +94,10 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _approve(args: argparse.Namespace) -> int:
-    from django.contrib.auth import get_user_model
-
     from policyhub.actions import changes
 
-    user = get_user_model().objects.filter(username=args.user, is_active=True).first()
-    if user is None or not user.has_perm("policyhub.approve_change"):
-        raise BadInput(f"{args.user!r} is not a user who may approve changes")
-    changes.approve(change=_change(args.change), approver=user, plan_sha256=args.plan, now=_now())
+    user = named_user(args.user, "policyhub.approve_change", "approve changes")
+    changes.approve(change=_change(args.change), approver=user, plan_sha256=args.plan, via=VIA, now=_now())
     _say(f"change #{args.change} is approved by {user}")
     return 0
 
@@ -110,7 +105,7 @@ def _approve(args: argparse.Namespace) -> int:
 def _cancel(args: argparse.Namespace) -> int:
     from policyhub.actions import changes
 
-    changes.cancel(change_id=_change(args.change).pk, actor=ACTOR, now=_now())
+    changes.cancel(change_id=_change(args.change).pk, actor=VIA, now=_now())
     _say(f"change #{args.change} is cancelled; nothing was sent")
     return 0
 
@@ -118,7 +113,7 @@ def _cancel(args: argparse.Namespace) -> int:
 def _revert(args: argparse.Namespace) -> int:
     from policyhub.actions import changes
 
-    changes.revert(change_id=_change(args.change).pk, actor=ACTOR, reason=args.reason, now=_now())
+    changes.revert(change_id=_change(args.change).pk, actor=VIA, reason=args.reason, now=_now())
     _say(f"change #{args.change} is being taken back; `policyhub change show {args.change}` tells how far it is")
     return 0
 
@@ -127,7 +122,7 @@ def _switch(args: argparse.Namespace) -> int:
     from policyhub.actions import kill_switch
 
     act = kill_switch.engage if args.verb == "stop" else kill_switch.release
-    act(scope=args.group, actor=ACTOR, reason=args.reason, now=_now())
+    act(scope=args.group, actor=VIA, reason=args.reason, now=_now())
     what = f"group {args.group}" if args.group else "everything"
     _say(f"pushes are {'stopped' if kill_switch.engaged(args.group) else 'possible again'} for {what}")
     return 0

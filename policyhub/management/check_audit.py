@@ -17,11 +17,15 @@ from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding
 from policyhub.domain.hits import HitSample
 from policyhub.domain.identity import Identity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.management.inputs import Inputs, Skipped, TextFile, gather
 from policyhub.vendorkit.contract import Capability, Vendor
 from policyhub.vendorkit.registry import REGISTRY, VendorRegistry
 
 FAILOVER = re.compile(r"^failover\s*$", re.MULTILINE)
+DEFECT = gettext_noop("the parser of %(vendor)s failed (%(error)s); this is a defect, please report it")
+STRANGER = gettext_noop("counters of %(host)r, and no given %(platform)s configuration has this host name")
+TWO_OWNERS = gettext_noop("its counters fit %(first)s and %(second)s; it needs a prompt or host name")
 UNIT = re.compile(r"/(?:pri|sec)$")
 
 
@@ -73,16 +77,22 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
     for file in inputs.files:
         vendor = registry.get(options.platform) if options.platform else registry.detect(file.text)
         if vendor is None:
-            skipped.append(Skipped(file.name, f"no known platform: its content looks like none of {', '.join(registry.names())}"))
+            known = {"platforms": ", ".join(registry.names())}
+            skipped.append(
+                Skipped(
+                    file.name, Message(gettext_noop("no known platform: its content looks like none of %(platforms)s"), known)
+                )
+            )
             continue
         try:
             devices.append(Device(file.name, vendor, vendor.parse(file.text), file.text))
         except Exception as error:  # parsers are total; should one fail all the same, the other files are still audited
-            reason = f"the parser of {vendor.name} failed ({type(error).__name__}: {error}); this is a defect, please report it"
-            skipped.append(Skipped(file.name, reason))
+            values = {"vendor": vendor.name, "error": f"{type(error).__name__}: {error}"}
+            skipped.append(Skipped(file.name, Message(DEFECT, values)))
     if not devices:
-        first = skipped[0] if skipped else Skipped("", "the folder holds no file")
-        raise BadInput.at(first.file or "input", None, first.reason, "Give --platform, or a device configuration")
+        first = skipped[0] if skipped else Skipped("", Message(gettext_noop("the folder holds no file")))
+        cure = Message(gettext_noop("Give --platform, or a device configuration"))
+        raise BadInput.at(first.file or "input", None, first.said, cure)
     devices = _own_counters(devices, skipped)
     for given in hits:
         _read_hits(given, devices, skipped, registry)
@@ -138,11 +148,11 @@ def _read_hits(given: str, devices: list[Device], skipped: list[Skipped], regist
     skipped += inputs.skipped
     for file in inputs.files:
         reason = _assign(file, moment, devices, registry)
-        if reason:
+        if reason is not None:
             skipped.append(Skipped(file.name, reason))
 
 
-def _assign(file: TextFile, moment: datetime | None, devices: list[Device], registry: VendorRegistry) -> str:
+def _assign(file: TextFile, moment: datetime | None, devices: list[Device], registry: VendorRegistry) -> Message | None:
     """Gives the counters of a file to their device; the reason when that fails."""
     names = sorted({device.vendor.name for device in devices})
     for name in names:
@@ -152,7 +162,7 @@ def _assign(file: TextFile, moment: datetime | None, devices: list[Device], regi
             if owner is not None:
                 owner.samples.append(sample)
             return reason
-    return f"no hit counters of {', '.join(names)} in it"
+    return Message(gettext_noop("no hit counters of %(platforms)s in it"), {"platforms": ", ".join(names)})
 
 
 def split_moment(given: str) -> tuple[str, datetime | None]:
@@ -163,7 +173,9 @@ def split_moment(given: str) -> tuple[str, datetime | None]:
     try:
         return path, parse_moment(moment)
     except ValueError:
-        raise BadInput.at(given, None, f"{moment!r} is not a date and time", "Write e.g. hits.txt@2026-11-01T08:00") from None
+        said = Message(gettext_noop("%(text)r is not a date and time"), {"text": moment})
+        cure = Message(gettext_noop("Write e.g. hits.txt@2026-11-01T08:00"))
+        raise BadInput.at(given, None, said, cure) from None
 
 
 def _sample(vendor: Vendor, text: str, moment: datetime | None) -> HitSample | None:
@@ -189,21 +201,21 @@ def _member(hostname: str, occasion: Occasion) -> str:
     return occasion.member if occasion.member and hostname in ("", occasion.hostname) else hostname
 
 
-def _owner(sample: HitSample, devices: list[Device]) -> tuple[Device | None, str]:
+def _owner(sample: HitSample, devices: list[Device]) -> tuple[Device | None, Message | None]:
     """The device whose counters these are, by platform, then host name, then by the rules that they name."""
     same = [device for device in devices if device.vendor.name == sample.platform]
     host = UNIT.sub("", sample.hostname)
     if host:
         named = [device for device in same if device.config.hostname in (host, "")]
         if not named:
-            return None, f"counters of {host!r}, and no given {sample.platform} configuration has this host name"
+            return None, Message(STRANGER, {"host": host, "platform": sample.platform})
         same = named
     fitting = sorted(((_joined(sample, device), device) for device in same), key=lambda pair: -pair[0])
     if not fitting or not fitting[0][0]:
-        return None, "its counters name no rule of the given configurations"
+        return None, Message(gettext_noop("its counters name no rule of the given configurations"))
     if len(fitting) > 1 and fitting[0][0] == fitting[1][0]:
-        return None, f"its counters fit {fitting[0][1].file} and {fitting[1][1].file}; it needs a prompt or host name"
-    return fitting[0][1], ""
+        return None, Message(TWO_OWNERS, {"first": fitting[0][1].file, "second": fitting[1][1].file})
+    return fitting[0][1], None
 
 
 def _joined(sample: HitSample, device: Device) -> int:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import TextIO
 
 from policyhub.checks.context import DEFAULT_WINDOW_DAYS
 from policyhub.checks.registry import select
@@ -16,10 +17,12 @@ from policyhub.checks.seen_flows import read_flows
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
+from policyhub.domain.message import Message
 from policyhub.management.check_audit import Options, Report, audit
 from policyhub.management.check_html import as_html
 from policyhub.management.check_reports import as_csv, as_json, as_text
-from policyhub.management.check_sarif import as_sarif
+from policyhub.management.check_sarif import SKIPPED, as_sarif
+from policyhub.management.check_words import CATALOGUES, Words
 from policyhub.management.inputs import gather, text_of
 
 NEEDS_DJANGO = False
@@ -41,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--identities", default="", metavar="CSV", help="who is behind which prefix")
     parser.add_argument("--format", choices=sorted(FORMATS), default="text")
     parser.add_argument(
+        "--lang",
+        choices=sorted(CATALOGUES),
+        default="en",
+        help="language of text, html and sarif; json and csv are always English",
+    )
+    parser.add_argument(
         "--fail-on",
         choices=[severity.value for severity in Severity],
         default=Severity.LOW.value,
@@ -59,15 +68,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing at or above --fail-on, 1 findings, 2 bad input, 3 something was skipped (said in the report)."""
+    words = Words(args.lang)
     try:
         with _uncollected():
             report = _audit(args)
     except PolicyHubError as error:
-        sys.stderr.write(f"policyhub check: {error}\n")
+        _print(f"policyhub check: {words.read(error.told)}\n", sys.stderr)
         return BAD_INPUT
-    _print(FORMATS[args.format](report))
+    _print(FORMATS[args.format](report, words), sys.stdout)
     for skipped in report.skipped if args.format != "text" else ():
-        sys.stderr.write(f"policyhub check: skipped {skipped.file}: {skipped.reason}\n")
+        said = words.read(Message(SKIPPED, {"file": skipped.file, "reason": skipped.said}))
+        _print(f"policyhub check: {said}\n", sys.stderr)
     if report.skipped:
         return PARTIAL
     worst = max((finding.severity.rank for _, finding in report.findings), default=-1)
@@ -106,14 +117,14 @@ def _days(text: str) -> int:
     return days
 
 
-def _print(text: str) -> None:
+def _print(text: str, stream: TextIO) -> None:
     """Whatever the terminal's encoding is; a reader that left early (`| head`) is no error."""
     try:
         try:
-            sys.stdout.write(text)
+            stream.write(text)
         except UnicodeEncodeError:
-            encoding = sys.stdout.encoding or "ascii"
-            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stdout.flush()
+            encoding = stream.encoding or "ascii"
+            stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

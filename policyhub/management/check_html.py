@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
 
+from policyhub.checks.evidence import Fact, facts
 from policyhub.domain.finding import Finding, Severity
 from policyhub.management.check_audit import Device, Report
+from policyhub.management.check_reports import figures
+from policyhub.management.check_words import ENGLISH, Words
 
 STYLE = """
 :root{color-scheme:light dark;--line:#d5d9e0;--soft:#6b7280;--bg:#fff;--fg:#1c2430}
@@ -19,53 +22,86 @@ th,td{text-align:left;vertical-align:top;padding:.45rem .6rem;border-top:1px sol
 code,pre{font:13px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}pre{white-space:pre-wrap;margin:.4rem 0}
 .s{display:inline-block;min-width:4.6rem;padding:0 .5rem;border-radius:.6rem;color:#fff;text-align:center}
 .critical{background:#8b1026}.high{background:#c0392b}.medium{background:#b06a00}.low{background:#2f6f9f}.info{background:#68707c}
+dl{display:grid;grid-template-columns:fit-content(16rem) 1fr;gap:.2rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
 summary{cursor:pointer;color:var(--soft)}.sums .s{margin-right:.5rem;min-width:0}
 """
 
 
-def as_html(report: Report) -> str:
+def as_html(report: Report, words: Words = ENGLISH) -> str:
     """Self-contained: no script, no picture, nothing fetched. Everything from files is escaped."""
     counts = Counter(finding.severity for _, finding in report.findings)
-    sums = "".join(f'<span class="s {s.value}">{counts[s]} {s.value}</span>' for s in Severity if counts[s])
+    sums = "".join(f'<span class="s {s.value}">{counts[s]} {words.severity(s)}</span>' for s in Severity if counts[s])
+    title = escape(words.gettext("PolicyHub check"))
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        f'<!doctype html><html lang="{words.tag}"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>PolicyHub check</title><style>{STYLE}</style></head><body><h1>PolicyHub check</h1>",
-        f'<p class="sums">{sums or "nothing found"}</p>',
-        *(_device(device) for device in report.devices),
-        _skipped(report),
+        f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>",
+        f'<p class="sums">{sums or words.gettext("nothing found")}</p>',
+        *(_device(device, words) for device in report.devices),
+        _skipped(report, words),
         "</body></html>\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _device(device: Device) -> str:
+def _device(device: Device, words: Words) -> str:
     config = device.config
-    facts = f"{config.platform} · {escape(device.file)} · {config.rule_count} rules · {len(config.qos_policies)} QoS policies"
-    facts += f" · {config.lines} lines · {len(config.unparsed)} not understood · {len(device.samples)} reading(s) of counters"
-    rows = "".join(_row(finding) for finding in device.findings)
-    table = (
-        f"<table><tr><th>severity</th><th>check</th><th>rule</th><th>line</th><th>what</th></tr>{rows}</table>" if rows else ""
-    )
+    about = " · ".join([config.platform, escape(device.file), *figures(device, words)])
+    heads = ("Severity", "Check", "Rule", "Lines", "What was found")
+    head = "".join(f"<th>{words.gettext(text)}</th>" for text in heads)
+    rows = "".join(_row(finding, words) for finding in device.findings)
+    table = f"<table><tr>{head}</tr>{rows}</table>" if rows else f"<p>{words.gettext('nothing found')}</p>"
     unparsed = "".join(f"{line.line}: {escape(line.text)}\n" for line in config.unparsed)
-    kept = f"<details><summary>Lines not understood</summary><pre>{unparsed}</pre></details>" if unparsed else ""
-    return f'<h2>{escape(device.label)}</h2><p class="soft">{facts}</p>{table or "<p>nothing found</p>"}{kept}'
+    title = words.gettext("Lines that are not understood")
+    kept = f"<details><summary>{title}</summary><pre>{unparsed}</pre></details>" if unparsed else ""
+    return f'<h2>{escape(device.label)}</h2><p class="soft">{about}</p>{table}{kept}'
 
 
-def _row(finding: Finding) -> str:
-    evidence = escape(json.dumps(dict(finding.evidence), ensure_ascii=False, indent=1))
-    by = f"<p>by: {escape(', '.join(finding.by))}</p>" if finding.by else ""
-    details = f"<details><summary>evidence and advice</summary>{by}<pre>{evidence}</pre><p>{escape(finding.fix)}</p></details>"
-    severity = finding.severity.value
+def _row(finding: Finding, words: Words) -> str:
+    rows = [f"<dt>{words.gettext('Because of')}</dt><dd>{_codes(finding.by)}</dd>"] if finding.by else []
+    for fact in facts(finding.evidence):
+        label = words.gettext(fact.label) if fact.known else fact.label
+        rows.append(f"<dt>{escape(label)}</dt><dd>{_value(fact, words)}</dd>")
+    title, advice = words.gettext("Evidence and advice"), escape(words.read(finding.advice))
+    details = f"<details><summary>{title}</summary><dl>{''.join(rows)}</dl><p>{advice}</p></details>"
+    severity = finding.severity
     return (
-        f'<tr><td><span class="s {severity}">{severity}</span></td><td class="n">{finding.code} {finding.name}</td>'
+        f'<tr><td><span class="s {severity.value}">{words.severity(severity)}</span></td>'
+        f'<td class="n">{finding.code} {finding.name}</td>'
         f"<td><code>{escape(finding.rule or finding.policy)}</code></td><td>{' '.join(map(str, finding.lines[:3]))}</td>"
-        f"<td>{escape(finding.message)}{details}</td></tr>"
+        f"<td>{escape(words.read(finding.said))}{details}</td></tr>"
     )
 
 
-def _skipped(report: Report) -> str:
+def _value(fact: Fact, words: Words) -> str:
+    """Escaped; what the device does not say is a dash, never 0."""
+    match fact.form:
+        case "unknown":
+            return "—"
+        case "time":
+            return f"{fact.value:%Y-%m-%d %H:%M} UTC"
+        case "flag":
+            return words.gettext("yes") if fact.value else words.gettext("no")
+        case "word":
+            return escape(words.gettext(fact.value))
+        case "count":
+            return f"{fact.value:,}"
+        case "bits":
+            return f"2<sup>{fact.value:g}</sup>"
+        case "names":
+            return _codes(fact.value) if fact.value else words.gettext("none")
+        case "pairs":
+            return _codes(f"{key} {value}" for key, value in fact.value)
+    return f"<code>{escape(str(fact.value))}</code>"
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"<code>{escape(name)}</code>" for name in names)
+
+
+def _skipped(report: Report, words: Words) -> str:
     if not report.skipped:
         return ""
-    rows = "".join(f"<li><code>{escape(s.file)}</code>: {escape(s.reason)}</li>" for s in report.skipped)
-    return f"<h2>Skipped: this is a partial result</h2><ul>{rows}</ul>"
+    rows = "".join(f"<li><code>{escape(s.file)}</code>: {escape(words.read(s.said))}</li>" for s in report.skipped)
+    return f"<h2>{words.gettext('Skipped, so this is a partial result:')}</h2><ul>{rows}</ul>"

@@ -11,14 +11,15 @@ from typing import Any
 
 from policyhub.domain.finding import Finding, Severity
 from policyhub.management.check_audit import Device, Report
+from policyhub.management.check_words import ENGLISH, Words, padded
 
 COLUMNS = ("severity", "code", "name", "device", "file", "policy", "rule", "lines", "by", "message", "evidence", "fix")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 GROUPED = frozenset({"no-hit-evidence", "unlogged-rule", "disabled-rule"})  # many rules, one reason: one row in the text
 
 
-def as_json(report: Report) -> str:
-    """`policyhub.check/1` of the contract; each finding has its file, too."""
+def as_json(report: Report, words: Words = ENGLISH) -> str:
+    """`policyhub.check/1` of the contract, in English whatever the language; each finding has its file, too."""
     parts = {
         "schema": json.dumps("policyhub.check/1"),
         "window_days": json.dumps(report.window_days),
@@ -66,8 +67,8 @@ def _finding(device: Device, finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_csv(report: Report) -> str:
-    """One row per finding. A cell that a spreadsheet would take for a formula is written with a ' in front."""
+def as_csv(report: Report, words: Words = ENGLISH) -> str:
+    """One row per finding, in English as the JSON. A cell that a spreadsheet would take for a formula gets a ' in front."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -84,29 +85,42 @@ def _harmless(cell: str) -> str:
     return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA) or cell.startswith(FORMULA) else cell
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, words: Words = ENGLISH) -> str:
     """For people: devices, findings (worst first), what to do, what was skipped, one line of sums."""
     lines: list[str] = []
     for device in report.devices:
-        lines += [_head(device), *_rows(device.findings), ""]
-    lines += _advice(report)
+        lines += [_head(device, words), *_rows(device.findings, words), ""]
+    lines += _advice(report, words)
     if report.skipped:
-        lines += ["Skipped, so this is a partial result:", *(f"  {s.file}: {s.reason}" for s in report.skipped), ""]
-    return "\n".join([*lines, _sums(report), ""])
+        skipped = (f"  {s.file}: {words.read(s.said)}" for s in report.skipped)
+        lines += [words.gettext("Skipped, so this is a partial result:"), *skipped, ""]
+    return "\n".join([*lines, _sums(report, words), ""])
 
 
-def _head(device: Device) -> str:
+def figures(device: Device, words: Words) -> list[str]:
+    """What the configuration holds, in words."""
     config = device.config
-    parts = [f"{config.rule_count} rules", f"{len(config.qos_policies)} QoS policies", f"{config.lines} lines"]
+    parts = [
+        words.ngettext("%(n)d rule", "%(n)d rules", config.rule_count),
+        words.ngettext("%(n)d QoS policy", "%(n)d QoS policies", len(config.qos_policies)),
+        words.ngettext("%(n)d line", "%(n)d lines", config.lines),
+    ]
     if config.unparsed:
-        first = ", ".join(str(line.line) for line in config.unparsed[:5])
-        parts.append(f"{len(config.unparsed)} lines not understood (first: {first})")
+        parts.append(words.ngettext("%(n)d line not understood", "%(n)d lines not understood", len(config.unparsed)))
     if device.samples:
-        parts.append(f"{len(device.samples)} reading{'s' * (len(device.samples) > 1)} of counters")
-    return f"{_plain(device.label)}  {config.platform}  {_plain(device.file)}\n  {', '.join(parts)}"
+        parts.append(words.ngettext("%(n)d reading of counters", "%(n)d readings of counters", len(device.samples)))
+    return parts
 
 
-def _rows(findings: Iterable[Finding]) -> list[str]:
+def _head(device: Device, words: Words) -> str:
+    parts = figures(device, words)
+    if device.config.unparsed:
+        first = ", ".join(str(line.line) for line in device.config.unparsed[:5])
+        parts[3] += words.gettext(" (first: %(lines)s)") % {"lines": first}
+    return f"{_plain(device.label)}  {device.config.platform}  {_plain(device.file)}\n  {', '.join(parts)}"
+
+
+def _rows(findings: Iterable[Finding], words: Words) -> list[str]:
     rows: list[str] = []
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
@@ -116,27 +130,27 @@ def _rows(findings: Iterable[Finding]) -> list[str]:
         first = group[0]
         where = first.rule or first.policy
         if len(group) > 1:
-            where = f"{first.policy}: {len(group)} rules, first {first.rule}"
-        line = f" (line {first.lines[0]})" if first.lines else ""
+            values = {"policy": first.policy, "count": len(group), "rule": first.rule}
+            where = words.gettext("%(policy)s: %(count)d rules, first %(rule)s") % values
+        line = words.gettext(" (line %(line)d)") % {"line": first.lines[0]} if first.lines else ""
         place = where if where.startswith(first.policy) else f"{first.policy} / {where}"
-        rows.append(
-            f"  {first.severity.value.upper():8} {first.code} {first.name:16} {_plain(place)}{line}: {_plain(first.message)}"
-        )
-    return rows or ["  nothing found"]
+        severity = padded(words.severity(first.severity).upper(), 8)
+        rows.append(f"  {severity} {first.code} {first.name:16} {_plain(place)}{line}: {_plain(words.read(first.said))}")
+    return rows or [f"  {words.gettext('nothing found')}"]
 
 
-def _advice(report: Report) -> list[str]:
-    fixes = {finding.name: finding.fix for _, finding in report.findings if finding.severity is not Severity.INFO}
+def _advice(report: Report, words: Words) -> list[str]:
+    fixes = {finding.name: finding.advice for _, finding in report.findings if finding.severity is not Severity.INFO}
     if not fixes:
         return []
-    return ["What to do:", *(f"  {name}: {fix}" for name, fix in sorted(fixes.items())), ""]
+    return [words.gettext("What to do:"), *(f"  {name}: {words.read(fix)}" for name, fix in sorted(fixes.items())), ""]
 
 
-def _sums(report: Report) -> str:
+def _sums(report: Report, words: Words) -> str:
     counts = Counter(finding.severity for _, finding in report.findings)
-    found = ", ".join(f"{counts[severity]} {severity.value}" for severity in Severity if counts[severity]) or "nothing found"
-    devices = len(report.devices)
-    return f"{found} in {devices} device{'s' * (devices != 1)}"
+    found = ", ".join(f"{counts[severity]} {words.severity(severity)}" for severity in Severity if counts[severity])
+    said = words.ngettext("%%(found)s in %(n)d device", "%%(found)s in %(n)d devices", len(report.devices))
+    return said % {"found": found or words.gettext("nothing found")}
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,9 @@ from urllib.parse import quote
 
 from policyhub.checks.registry import Check, all_checks
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.management.check_audit import Device, Report
+from policyhub.management.check_words import ENGLISH, Words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {
@@ -22,39 +24,45 @@ LEVELS = {
 RANKS = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW: "3.0", Severity.INFO: "0.0"}
 
 
-def as_sarif(report: Report) -> str:
+SKIPPED = gettext_noop("skipped %(file)s: %(reason)s")
+
+
+def as_sarif(report: Report, words: Words = ENGLISH) -> str:
     """One run; a result per finding, at the file and line where the rule stands."""
     checks = all_checks()
     index = {check.code: number for number, check in enumerate(checks)}
-    said = [f"skipped {skipped.file}: {skipped.reason}" for skipped in report.skipped]
+    said = [words.read(Message(SKIPPED, {"file": skipped.file, "reason": skipped.said})) for skipped in report.skipped]
     notes = [{"level": "warning", "message": {"text": text}} for text in said]
     run = {
-        "tool": {"driver": {"name": "policyhub", "version": version("policyhub"), "rules": [_rule(check) for check in checks]}},
+        "tool": {
+            "driver": {"name": "policyhub", "version": version("policyhub"), "rules": [_rule(one, words) for one in checks]}
+        },
+        "language": words.tag,
         "columnKind": "unicodeCodePoints",
-        "results": [_result(device, finding, index) for device, finding in report.findings],
+        "results": [_result(device, finding, index, words) for device, finding in report.findings],
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _rule(check: Check) -> dict[str, Any]:
+def _rule(check: Check, words: Words) -> dict[str, Any]:
     return {
         "id": check.code,
         "name": check.name,
-        "shortDescription": {"text": check.title},
-        "fullDescription": {"text": check.why},
-        "help": {"text": check.fix},
+        "shortDescription": {"text": words.gettext(check.title)},
+        "fullDescription": {"text": words.gettext(check.why)},
+        "help": {"text": words.gettext(check.fix)},
         "defaultConfiguration": {"level": LEVELS[check.severity]},
         "properties": {"security-severity": RANKS[check.severity]},
     }
 
 
-def _result(device: Device, finding: Finding, index: dict[str, int]) -> dict[str, Any]:
+def _result(device: Device, finding: Finding, index: dict[str, int], words: Words) -> dict[str, Any]:
     return {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
         "level": LEVELS[finding.severity],
-        "message": {"text": f"{finding.rule or finding.policy}: {finding.message}"},
+        "message": {"text": f"{finding.rule or finding.policy}: {words.read(finding.said)}"},
         "locations": [_location(device, line) for line in finding.lines[:1] or (1,)],
         "partialFingerprints": {"policyhub/v1": finding.fingerprint},
         "properties": {

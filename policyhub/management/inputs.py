@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import stat
@@ -14,17 +15,29 @@ from pathlib import Path
 from typing import IO, cast
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message, gettext_noop, spoken
 
 MAX_FILE = 256 * 2**20
 MAX_TOTAL = 1024 * 2**20
 SAMPLE = 65_536
 CONTROL = frozenset(range(32)) - {8, 9, 10, 12, 13, 27}  # a console log has backspaces and escapes
 MAX_CONTROL_SHARE = 0.02
+GIVE_ANY = Message(gettext_noop("Give an existing file, folder, zip or tar"))
+TOO_LARGE = gettext_noop("larger than %(file)d MiB, or all inputs together than %(all)d MiB")
+CAUSES = {
+    errno.ENOENT: gettext_noop("no such file or directory"),
+    errno.EACCES: gettext_noop("permission denied"),
+    errno.EISDIR: gettext_noop("is a directory"),
+}
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 class NotText(Exception):
-    """The bytes are no text; the message says why."""
+    """The bytes are no text; `said` says why."""
+
+    def __init__(self, said: Message) -> None:
+        super().__init__(str(said))
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +51,15 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
+    """said: why."""
+
     file: str
-    reason: str
+    said: Message
+
+    @property
+    def reason(self) -> str:
+        """In English, as programs read it."""
+        return str(self.said)
 
 
 @dataclass(slots=True)
@@ -57,18 +77,18 @@ def gather(paths: Iterable[str]) -> Inputs:
     inputs = Inputs()
     for given in paths:
         if not given:  # pathlib reads it as the current folder
-            raise BadInput.at("''", None, "an empty path", "Give an existing file, folder, zip or tar")
+            raise BadInput.at("''", None, Message(gettext_noop("an empty path")), GIVE_ANY)
         path = Path(given)
         try:
             mode = path.stat().st_mode
         except OSError as error:
-            raise BadInput.at(given, None, _why(error), "Give an existing file, folder, zip or tar") from None
+            raise BadInput.at(given, None, _why(error), GIVE_ANY) from None
         if stat.S_ISDIR(mode):
             _folder(path, inputs)
         elif stat.S_ISREG(mode):
             _single(path, given, inputs)
         else:
-            raise BadInput.at(given, None, "not a file or folder", "Give a file, folder, zip or tar")
+            raise BadInput.at(given, None, Message(gettext_noop("not a file or folder")), GIVE_ANY)
     return inputs
 
 
@@ -79,8 +99,9 @@ def _single(path: Path, given: str, inputs: Inputs) -> None:
     if len(inputs.files) == files:
         reasons = inputs.skipped[found:]
         del inputs.skipped[found:]
-        reason = reasons[0].reason if reasons else "the archive holds no file"
-        raise BadInput.at(reasons[0].file if reasons else given, None, reason, "Give device configurations as text")
+        said = reasons[0].said if reasons else Message(gettext_noop("the archive holds no file"))
+        cure = Message(gettext_noop("Give device configurations as text"))
+        raise BadInput.at(reasons[0].file if reasons else given, None, said, cure)
 
 
 def _folder(root: Path, inputs: Inputs) -> None:
@@ -91,7 +112,7 @@ def _folder(root: Path, inputs: Inputs) -> None:
             if path.is_file():
                 _file(path, path.as_posix(), inputs)
             else:
-                inputs.skipped.append(Skipped(path.as_posix(), "not a regular file"))
+                inputs.skipped.append(Skipped(path.as_posix(), Message(gettext_noop("not a regular file"))))
 
 
 def _skip_folder(error: OSError, inputs: Inputs) -> None:
@@ -108,7 +129,8 @@ def _file(path: Path, name: str, inputs: Inputs) -> None:
     except OSError as error:
         inputs.skipped.append(Skipped(name, _why(error)))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError) as error:
-        inputs.skipped.append(Skipped(name, f"the archive is damaged or encrypted ({error})"))
+        said = Message(gettext_noop("the archive is damaged or encrypted (%(error)s)"), {"error": str(error)})
+        inputs.skipped.append(Skipped(name, said))
 
 
 def _members(stream: IO[bytes], head: bytes, name: str) -> Iterator[tuple[str, IO[bytes]]]:
@@ -146,15 +168,13 @@ def _is_hidden(name: str) -> bool:
 def _take(inputs: Inputs, name: str, body: IO[bytes]) -> None:
     data = body.read(min(MAX_FILE, MAX_TOTAL - inputs.total) + 1)
     if len(data) > MAX_FILE or inputs.total + len(data) > MAX_TOTAL:
-        inputs.skipped.append(
-            Skipped(name, f"larger than {MAX_FILE >> 20} MiB, or all inputs together than {MAX_TOTAL >> 20} MiB")
-        )
+        inputs.skipped.append(Skipped(name, Message(TOO_LARGE, {"file": MAX_FILE >> 20, "all": MAX_TOTAL >> 20})))
         return
     inputs.total += len(data)
     try:
         text, encoding = decode(data)
     except NotText as reason:
-        inputs.skipped.append(Skipped(name, str(reason)))
+        inputs.skipped.append(Skipped(name, reason.said))
         return
     inputs.files.append(TextFile(name, text, encoding))
 
@@ -162,19 +182,20 @@ def _take(inputs: Inputs, name: str, body: IO[bytes]) -> None:
 def decode(data: bytes) -> tuple[str, str]:
     """Text and encoding: by byte order mark, else UTF-8, else GB 18030 (GBK), else Latin-1. Raises NotText."""
     if not data.strip():
-        raise NotText("the file is empty")
+        raise NotText(Message(gettext_noop("the file is empty")))
     for mark, encoding in BOMS:
         if data.startswith(mark):
             try:
                 return data[len(mark) :].decode(encoding), encoding
             except UnicodeDecodeError as error:
-                raise NotText(f"byte {error.start + len(mark)}: not {encoding}, though its first bytes say so") from None
+                said = gettext_noop("byte %(byte)d: not %(encoding)s, though its first bytes say so")
+                raise NotText(Message(said, {"byte": error.start + len(mark), "encoding": encoding})) from None
     sample = data[:SAMPLE]
     nul = sample.find(0)
     if nul >= 0:
-        raise NotText(f"byte {nul}: binary data, not a configuration")
+        raise NotText(Message(gettext_noop("byte %(byte)d: binary data, not a configuration"), {"byte": nul}))
     if sum(byte in CONTROL for byte in sample) > MAX_CONTROL_SHARE * len(sample):
-        raise NotText("binary data, not a configuration")
+        raise NotText(Message(gettext_noop("binary data, not a configuration")))
     for encoding in ("utf-8", "gb18030"):
         try:
             return data.decode(encoding), encoding
@@ -183,13 +204,16 @@ def decode(data: bytes) -> tuple[str, str]:
     return data.decode("latin-1"), "latin-1"
 
 
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _why(error: OSError) -> Message:
+    """The common causes have words of their own; the rest is said as the system says it."""
+    known = CAUSES.get(error.errno or 0)
+    return Message(known) if known else spoken((error.strerror or str(error)).lower())
 
 
 def text_of(file: str) -> str:
     """One text file that must be readable, for options such as --identities. Raises BadInput."""
     inputs = gather([file])
     if len(inputs.files) != 1:
-        raise BadInput.at(file, None, f"{len(inputs.files)} files in an archive or folder", "Give one file")
+        said = Message(gettext_noop("%(count)d files in an archive or folder"), {"count": len(inputs.files)})
+        raise BadInput.at(file, None, said, Message(gettext_noop("Give one file")))
     return inputs.files[0].text

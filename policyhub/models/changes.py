@@ -14,6 +14,8 @@ class Change(models.Model):
     fencing: token of the lease that last touched the device for this change; a worker with a lower one must stop.
     confirm_by: "config" confirms once the configuration reads back as planned; "packets" waits for `actions.changes.confirm`.
     reason: in English, for search and commands. reason_said: as domain.message stores it; {} for a person's words.
+    requested_by: the user who proposed it, and who therefore cannot approve it; null only for members that a policy asks for.
+    actor: that user or policy by name; at a command line with the login of the machine: `alice (cli:root)`.
     notify_task/notify_id: Celery task name and id dispatched on every state where somebody else has the next move.
     """
 

@@ -7,9 +7,11 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from policyhub.domain.errors import UnknownPlatform
+from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.contract import Vendor
 
 BUILT_IN = {
+    "checkpoint_gaia": "policyhub.vendors.checkpoint_gaia",
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",
     "fortinet_fortios": "policyhub.vendors.fortinet_fortios",
@@ -46,7 +48,8 @@ class VendorRegistry:
         """Raises UnknownPlatform naming the known ones."""
         if name not in self._loaded:
             if name not in self._modules:
-                raise UnknownPlatform(f"platform {name!r} is not known. Known: {', '.join(self.names())}")
+                said = gettext_noop("platform %(name)r is not known. Known: %(known)s")
+                raise UnknownPlatform.of(said, name=name, known=", ".join(self.names()))
             self._loaded[name] = import_module(self._modules[name]).VENDOR
         return self._loaded[name]
 

@@ -25,8 +25,11 @@ FOLDERS = {
     "huawei_usg": ("huawei_usg",),
     "huawei_vrp": ("huawei_vrp", "huawei_cloudengine", "huawei_ne"),
     "juniper_junos": ("juniper_junos",),
+    "linux_iptables": ("linux_iptables",),
     "linux_nftables": ("linux_nftables",),
+    "nvidia_cumulus": ("cumulus",),
     "paloalto_panos": ("paloalto_panos",),
+    "sonic": ("sonic",),
 }
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
@@ -39,8 +42,11 @@ MOST_UNPARSED = {
     "huawei_usg": 0.0,
     "huawei_vrp": 0.20,
     "juniper_junos": 0.003,
+    "linux_iptables": 0.0015,
     "linux_nftables": 0.05,
+    "nvidia_cumulus": 0.0,
     "paloalto_panos": 0.001,
+    "sonic": 0.0005,
 }
 VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
@@ -59,6 +65,17 @@ OUTPUTS = (
     "juniper_junos/genieparser__Show",
     "juniper_junos/ntc__",
     "show_chassis_cluster_status",
+    "bf__hosts__",  # interfaces of hosts beside their iptables files
+    ".j2",  # templates, test parameters and databases of counters are no SONiC configurations
+    "qos_params",
+    "strict_priority_params",
+    "pg_profile_lookup",
+    "sm__vs__dutConfig",
+    "su__mock_tables__",
+    "counters_db",
+    "sonic/genieparser__",
+    "sonic_bootchart",
+    "acl-remove",
     "juniper_junos/bf__testconfigs__pre-defined-junos",  # policies without an action, which no device accepts
 )
 

@@ -182,8 +182,8 @@ def test_platform_that_is_only_read_takes_no_change(bench):
 
 @IOS
 def test_approval_binds_to_the_plan_that_was_read(bench):
-    requester = User.objects.create_user("requester")
-    change = bench.plan(requested_by=requester)
+    change = bench.plan()
+    requester = User.objects.get(username="requester")
     with pytest.raises(PlanChanged):
         changes.approve(change=change, approver=User.objects.create_user("a"), plan_sha256="0" * 64, now=bench.clock())
     with pytest.raises(SelfApproval):

@@ -117,7 +117,7 @@ def test_change_commands_show_approve_and_take_back(capsys):
         assert run(change_cli, "show", str(change.pk)) == 0
         told = capsys.readouterr().out
         assert change.plan_sha256 in told and "policy-map PHG-CORE1" in told and "no policy-map PHG-CORE1" in told
-        with pytest.raises(BadInput, match="may approve"):
+        with pytest.raises(BadInput, match="not an active user"):
             run(change_cli, "approve", str(change.pk), "--as", "nobody", "--plan", change.plan_sha256)
         assert run(change_cli, "approve", str(change.pk), "--as", "board", "--plan", change.plan_sha256) == 0
         assert bench.finish(change).state == "confirmed"

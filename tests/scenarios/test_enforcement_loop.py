@@ -13,7 +13,7 @@ from flowguard.queries.specs import spec_of
 from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
 from policyhub.actions.configs import store
-from policyhub.domain.errors import BadInput, PlanRefused
+from policyhub.domain.errors import BadInput, PlanRefused, SelfApproval
 from policyhub.models import Change
 from policyhub.vendorkit.registry import REGISTRY
 from tests.support.devices import hurry, simulated
@@ -39,8 +39,9 @@ class World:
         ObservationPoint.objects.create(sensor=self.sensor, name="before", realm=row.realm, device=row)
         self.behind = ObservationPoint.objects.create(sensor=self.sensor, name="behind", realm=row.realm, stands_behind=row)
         IdentityEntry.objects.create(realm=row.realm, prefix="192.0.2.0/24", name="batch", allowed_dscp=[0])
+        self.alice = User.objects.create(username="alice")
         self.guard = guards.propose(
-            device=row, name="LOOP", interfaces=bench.spec.interfaces, reason="window", actor="alice", requested_by=None, now=now
+            device=row, name="LOOP", interfaces=bench.spec.interfaces, reason="window", requested_by=self.alice, now=now
         )
         self.approver = User.objects.create(username="board")
         self.approve(self.guard.install_change)
@@ -144,13 +145,13 @@ def test_harm_to_core_traffic_takes_it_back_at_once(world):
 def test_a_guard_is_removed_without_a_trace_once_it_is_empty(world):
     row = world.until_verified(world.offend())
     with pytest.raises(guards.GuardInUse):
-        guards.remove(guard=world.guard, reason="end", actor="alice", requested_by=None, now=world.clock())
+        guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock())
     world.after(row, marked=0, total=9_000)
     enforcement.withdraw(enforcement_id=row.pk, actor="alice", reason="enough", now=world.clock())
     world.step(row)
     world.step(row)
     assert row.state == State.REVERTED  # by a person, before its time: not "expired"
-    guard = guards.remove(guard=world.guard, reason="end", actor="alice", requested_by=None, now=world.clock())
+    guard = guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock())
     world.approve(guard.remove_change)
     guards.step(guard_id=guard.pk, clock=world.clock)
     guard.refresh_from_db()
@@ -231,14 +232,20 @@ def test_cs1_is_refused_as_target_while_a_hop_serves_it_better_or_is_unknown(wor
 def test_attach_on_demand_is_two_approvals_and_never_automatic(world):
     device = world.bench.row
     enforcement_rows = Enforcement.objects.filter(member="192.0.2.200/32")
-    row = enforcement.request(guard=world.guard, member="192.0.2.200", actor="alice", reason="incident", now=world.clock())
+    row = enforcement.request(
+        guard=world.guard, member="192.0.2.200", requested_by=world.alice, reason="incident", now=world.clock()
+    )
     world.step(row)
     assert (row.state, row.add_change.state, world.members()) == (State.PROPOSED, "proposed", frozenset())
+    with pytest.raises(SelfApproval):
+        changes.approve(change=row.add_change, approver=world.alice, plan_sha256=row.add_change.plan_sha256, now=world.clock())
     world.approve(row.add_change)
     world.step(row)
     assert world.members() == {"192.0.2.200/32"}
     with pytest.raises(BadInput, match="already"):
-        enforcement.request(guard=world.guard, member="192.0.2.200/32", actor="bob", reason="again", now=world.clock())
+        enforcement.request(
+            guard=world.guard, member="192.0.2.200/32", requested_by=world.approver, reason="again", now=world.clock()
+        )
     assert enforcement_rows.count() == 1 and device.group.mode == "auto"
 
 
@@ -254,5 +261,5 @@ def test_attach_on_demand_is_two_approvals_and_never_automatic(world):
 def test_a_person_cannot_ask_past_the_rails_either(world, member, error, why):
     NeverTouch.objects.create(realm=world.bench.row.realm, prefix="198.51.100.0/24", reason="management")
     with pytest.raises(error, match=why):
-        enforcement.request(guard=world.guard, member=member, actor="alice", reason="incident", now=world.clock())
+        enforcement.request(guard=world.guard, member=member, requested_by=world.alice, reason="incident", now=world.clock())
     assert Enforcement.objects.count() == 0

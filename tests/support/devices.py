@@ -158,7 +158,7 @@ class Bench:
         self.asked += 1
         given: dict[str, Any] = {
             "idempotency_key": changes.key(self.row.pk, self.asked),
-            "requested_by": None,
+            "requested_by": User.objects.get_or_create(username="requester")[0],
             "guardrails": [],
             **more,
         }

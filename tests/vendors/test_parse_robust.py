@@ -15,7 +15,17 @@ from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
 
 HERE = Path(__file__).parent
-PLATFORMS = ("fortinet_fortios", "hillstone_stoneos", "huawei_vrp", "juniper_junos", "linux_nftables", "paloalto_panos")
+PLATFORMS = (
+    "fortinet_fortios",
+    "hillstone_stoneos",
+    "huawei_vrp",
+    "juniper_junos",
+    "linux_iptables",
+    "linux_nftables",
+    "nvidia_cumulus",
+    "paloalto_panos",
+    "sonic",
+)
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
     "fortinet_fortios": [
@@ -57,12 +67,32 @@ PIECES = {
         "pool p address", "range-address", "apply-path", "policer p if-exceeding bandwidth-limit 1x", "dscp 0xzz",
         "member ge-0/0/[9-1]",
     ],
+    "linux_iptables": [
+        "*filter", "*nat", ":INPUT DROP [0:0]", ":web - [0:0]", "-A INPUT", "-A web", "-I INPUT 3", "-D INPUT 1", "-j ACCEPT",
+        "-g web", "-j RETURN", "-s 10.0.0.1", "! -s", "10.0.0.0/33", "1.1.1.1/255.0.255.0", "-p tcp", "--dport 99999",
+        "--dport 5:1", "-m multiport --dports ,", "-m set --match-set s src", "create s hash:ip", "add s 10.0.0.1", "add s",
+        "COMMIT", "Chain INPUT (policy DROP 1 packets, 2 bytes)", " pkts bytes target prot opt in out source destination",
+        "0 0 ACCEPT tcp -- * * 0.0.0.0/0 0.0.0.0/0 tcp dpt:22", "target prot opt source destination", "iptables -A INPUT",
+        "$IPT -A INPUT -s $x -j DROP", "for i in a", "done", "f() {", "}", "f", "case x in", "start)", ";;", "esac",
+        "IPT=/sbin/iptables", "if true; then", "&&", "\\", "²", '"', "'", "-m comment --comment", "--icmp-type 999",
+        "-m dscp --dscp 99", "-j DNAT --to-destination", "[1:2]", "-c 1", "-t nat", "#", "ip6tables -A x -s ::1", "-f", "!",
+        "-j CLASSIFY --set-class 1:zz",
+    ],
     "linux_nftables": [
         "table inet f {", "chain c {", "}", "{", ";", ",", "\"", "#", "\\\n", "type filter hook input priority 0;",
         "ip saddr", "@s", "$x", "define x = { $x, 1 }", "tcp dport", "1-2", "!=", "&", ".", "vmap", ":", "accept", "jump",
         "goto c", "counter packets 1 bytes", "limit rate over", "mbytes/second", "set s { type ipv4_addr; elements = {",
         "10.0.0.0/8", "meta", "ct", "queue", "log prefix", "# handle 3", "ip dscp set", "flush ruleset", "delete table f",
         "add rule f c", "insert", "²", "counter k {",
+    ],
+    "nvidia_cumulus": [
+        "nv set acl A rule 1", "nv set acl", "match ip", "action permit", "nv unset acl A", "nv set interface swp1-99999",
+        "qos pfc profile p", "nv set qos", "mapping x dscp 1,2 switch-priority", "roce mode lossless", "- set:", "  acl:",
+        "    A:",
+        "- header:", "traffic.cos_0.priority_source.dscp = [1", "pfc.port_group_list", "pfc.a.port_set = swp1-swp9",
+        "ecn_red.a.x = 1", "[iptables]", "[ebtables]", "-A FORWARD", "X = y", "$X", "-j POLICE", "{", "}", "[", '"set":', '"acl"',
+        "²", '"', "'", "  - a", "|", ": {}", "nv set vrf default router static", "via", "cos_egr_queue.cos_1.uc = 3",
+        "shaping.x.port.shaper = 9",
     ],
     "paloalto_panos": [
         "<config>", "</config>", "<devices>", '<entry name="a">', "</entry>", "<member>", "</member>", "any", "<vsys>",
@@ -74,6 +104,14 @@ PIECES = {
         "set service s protocol tcp port 99999-1", "ip-wildcard 1.1.1.1/85.85.85.85", "<rule-hit-count>", "<hit-count>",
         ",TRAFFIC,end,", "set application-group g members g", "set address-group g static g", "source any", "negate-source yes",
         "rule-type intrazone",
+    ],
+    "sonic": [
+        "{", "}", "[", "]", ":", ",", '"ACL_RULE"', '"ACL_TABLE"', '"T|R"', '"PRIORITY": "9"', '"SRC_IP": "10.0.0.1/33"',
+        '"PORT_QOS_MAP"',
+        '"QUEUE"', '"Ethernet0|3-4"', '"scheduler"', '"[SCHEDULER|s]"', '"SCHEDULER"', '"BUFFER_QUEUE"', '"acl"', '"acl-sets"',
+        '"acl-set"', '"config"', "null", "12", "²", '"\\u12"', '"x', '"STATIC_NAT"', '"STATIC_ROUTE"', '"10.0.0.0/8"',
+        "RULE NAME  TABLE NAME  PRIO  PACKETS COUNT", "---------  ----------", "Port  TxQ", '"DSCP_TO_TC_MAP"', '"OP"', '"SET"',
+        '"ACL_RULE_TABLE:a:b"', '"ports": ["a"]', '"VLAN|Vlan1"',
     ],
 }  # fmt: skip
 
@@ -255,7 +293,74 @@ def worst_stoneos(size: int) -> list[str]:
     ]
 
 
+def worst_iptables(size: int) -> list[str]:
+    rules = "".join(f"-A INPUT -s 10.{n >> 8 & 255}.{n & 255}.1/32 -p tcp -m tcp --dport {n} -j ACCEPT\n" for n in range(size))
+    chains = "".join(f":c{n} - [0:0]\n" for n in range(size // 4)) + "".join(f"-A c{n} -j c{n + 1}\n" for n in range(size // 4))
+    calls = "".join(f"f{n}() {{\nf{n + 1}\nf{n + 1}\n}}\n" for n in range(size // 8))
+    members = "".join(f"add s 10.{n >> 8 & 255}.{n & 255}.1\n" for n in range(size))
+    nested = "".join(f"create t{n} list:set\nadd t{n} t{n + 1}\n" for n in range(size // 4))
+    return [
+        "*filter\n:INPUT DROP [0:0]\n" + rules,
+        "*filter\n:INPUT DROP [0:0]\n-A INPUT -j c0\n" + chains,
+        calls + "f0\niptables -A INPUT -j DROP\n",
+        "create s hash:ip\n" + members + "*filter\n" + "-A INPUT -m set --match-set s src -j ACCEPT\n" * (size // 4),
+        "iptables -A INPUT -s 1.1.1.1 -j DROP\n" * (size // 2) + "iptables -D INPUT -s 2.2.2.2 -j DROP\n" * (size // 2),
+        "iptables -I INPUT -j DROP\n" * size,
+        "Chain INPUT (policy DROP)\n" + "Chain x (1 references)\n" * size,
+        "a\\\n" * size,
+        ":c -\n" * size,
+        '"' * size,
+        "if x\n" * size + "iptables -A INPUT -j DROP\n" * size,
+        "".join(f"A{n}=$A{n + 1}\n" for n in range(size // 4)) + "$A0 -A INPUT -j DROP\n",
+        "case x in\n" * size,
+        nested,
+    ]
+
+
+def worst_sonic(size: int) -> list[str]:
+    rules = ",".join(f'"T|R{n}": {{"PRIORITY": "{n}", "SRC_IP": "10.0.{n % 250}.1/32"}}\n' for n in range(size))
+    lists = ",".join('"' + ",".join(f"E{k}" for k in range(500)) + f'|0-60": {{"x": "{n}"}}\n' for n in range(size // 40))
+    addresses = ",".join(f'"Ethernet0|10.{n >> 8 & 255}.{n & 255}.1/32": {{}}\n' for n in range(size))
+    ports = ",".join(f'"Ethernet{n}": {{"tc_to_queue_map": "m{n}", "dscp_to_tc_map": "A"}}\n' for n in range(size // 2))
+    maps = ",".join(f'"m{n}": {{"1": "1"}}\n' for n in range(size // 2))
+    return [
+        '{"ACL_TABLE": {"T": {"type": "L3"}}, "ACL_RULE": {' + rules + "}}",
+        "{" * size,
+        "[" * size + "]" * size,
+        '{"a":' * size,
+        '"a" ' * size,
+        '{"QUEUE": {' + lists + "}}",
+        '{"INTERFACE": {' + addresses + "}}",
+        "Port  TxQ  Counter/pkts\n----  ---  ------------\n" + "E0  UC0  1\n" * size,
+        "----  ---\n" * size,
+        '{"PORT_QOS_MAP": {' + ports + '}, "TC_TO_QUEUE_MAP": {' + maps + '}, "DSCP_TO_TC_MAP": {"A": {"1": "1"}}}',
+    ]
+
+
+def worst_cumulus(size: int) -> list[str]:
+    rules = "".join(f"nv set acl A rule {n} match ip source-ip 10.0.{n % 250}.1\n" for n in range(size))
+    pairs = "".join(f"nv set interface swp{n} qos pfc profile p{n}\nnv set qos pfc p{n} tx enable\n" for n in range(size // 2))
+    groups = "".join(f"ecn_red.g{n}.egress_queue_list = [0,1,2]\necn_red.g{n}.probability = 3\n" for n in range(size // 2))
+    return [
+        rules + "nv set interface swp1 acl A inbound\n",
+        "".join(f"nv set interface swp1-1000,x{n} acl A inbound\n" for n in range(size // 8)),
+        pairs,
+        groups,
+        "nv set " + "a " * 1500,
+        "".join(" " * (n % 300) + f"k{n}:\n" for n in range(size)),
+        "- set:\n" + "".join("  " * min(n, 900) + "k:\n" for n in range(size // 4)),
+        "[iptables]\n" + "-A FORWARD -j ACCEPT\n" * size,
+        "pfc.a.port_set = swp1-swp900\n" * (size // 8),
+    ]
+
+
 def worst(platform: str, size: int) -> list[str]:
+    if platform == "linux_iptables":
+        return worst_iptables(size)
+    if platform == "sonic":
+        return worst_sonic(size)
+    if platform == "nvidia_cumulus":
+        return worst_cumulus(size)
     if platform == "hillstone_stoneos":
         return worst_stoneos(size)
     if platform == "juniper_junos":

@@ -61,16 +61,15 @@ def install_guard(device: str, interface: str, service: Service, *, remove: bool
     from policyhub.models import Device
 
     approver, _ = User.objects.get_or_create(username="change-board")
+    asker, _ = User.objects.get_or_create(username="network-team")
     now = datetime.now(UTC)
     if remove:
-        guard = guards.remove(
-            guard=Guard.objects.get(), reason="end of the demonstration", actor="lab", requested_by=None, now=now
-        )
+        guard = guards.remove(guard=Guard.objects.get(), reason="end of the demonstration", requested_by=asker, now=now)
         change, goal = guard.remove_change, Guard.State.REMOVED
     else:
         row = Device.objects.select_related("group", "realm").get(name=device)
         guard = guards.propose(
-            device=row, name="LAB", interfaces=[interface], reason="change window", actor="lab", requested_by=None, now=now
+            device=row, name="LAB", interfaces=[interface], reason="change window", requested_by=asker, now=now
         )
         change, goal = guard.install_change, Guard.State.INSTALLED
     if change is None or change.state != "proposed":

@@ -204,9 +204,9 @@ class Facts:
             self.conditions.append(f"set {'! ' if negated else ''}--match-set {name} {flags}")
             return
         side = "-s" if flags == "src" else "-d"
-        found = sets.addresses_of(name)
+        found = self._set(name, negated)
         if found is not None:
-            self.narrow(side, ANY_OF[self.version].minus(found) if negated else found.intersection(ANY_OF[self.version]))
+            self.narrow(side, found)
             return
         ports = sets.ports_of(name)
         if ports is not None:
@@ -222,6 +222,17 @@ class Facts:
             self.conditions.append(f"set {'! ' if negated else ''}--match-set {name} {flags}")
         else:
             self.unresolved.append(f"set {name}")
+
+    def _set(self, name: str, negated: bool) -> AddressSet | None:
+        """Addresses of a set in the rule's family; put together once, however many rules use it."""
+        known = self.context.addresses.get((self.version, f"{negated} @{name}"))
+        if known is None:
+            found = self.context.sets.addresses_of(name)
+            if found is not None:
+                found = AddressSet(found.v4) if self.version == 4 else AddressSet((), found.v6)
+                found = ANY_OF[self.version].minus(found) if negated else found
+            known = self.context.addresses[self.version, f"{negated} @{name}"] = (found, "")
+        return known[0]
 
     def services(self) -> tuple[Service, ...]:
         """Raises NotUnderstood when ports stand without a protocol that has them."""

@@ -15,6 +15,8 @@ BUILT_IN = {
     "security": ("INPUT", "FORWARD", "OUTPUT"),
 }
 
+MOST_SEARCHED = 5_000_000  # rules compared for `-D`; a script that deletes thousands one by one would take a minute
+
 
 @dataclass(slots=True)
 class Entry:
@@ -51,7 +53,7 @@ class Table:
     version: int = 0
     chains: dict[str, Chain] = field(default_factory=dict)
     dump: int = 1
-    committed: bool = False
+    searched: int = 0
 
     def chain(self, name: str) -> Chain:
         return self.chains.setdefault(name, Chain(name))
@@ -186,6 +188,9 @@ def _delete(table: Table, name: str, words: list[str], entry: Entry) -> None:
         if 1 <= at <= len(entries):
             del entries[at - 1]
         return
+    table.searched += len(entries)
+    if table.searched > MOST_SEARCHED:
+        raise NotUnderstood("too many rules are deleted to follow")
     for position, known in enumerate(entries):
         if known.words == words:
             del entries[position]

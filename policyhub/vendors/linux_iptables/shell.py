@@ -24,7 +24,8 @@ CLOSES = re.compile(r"^(?:fi|done)\b")
 BRANCH = re.compile(r"^\(?\s*([^()\s]+(?:\s*\|\s*[^()\s]+)*)\s*\)\s*(.*)$")
 HEREDOC = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
 START = frozenset({"start", "restart", "reload", "up", "on"})
-MOST_RUN = 200_000  # commands; functions that call each other could make more of a small text
+MOST_NESTED = 30  # loops in loops, variables in variables
+MOST_RUN = 200_000  # statements; functions that call each other could make more of a small text
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Script:
     functions: dict[str, list[_Statement]] = field(default_factory=dict)
     main: list[_Statement] = field(default_factory=list)
     values: dict[str, set[str]] = field(default_factory=dict)
-    called: set[int] = field(default_factory=set)
+    steps: int = 0
 
 
 def joined(lines: list[Line]) -> Iterator[tuple[Line, tuple[int, ...], str]]:
@@ -99,7 +100,7 @@ def read_script(lines: list[Line]) -> Script:
         if CLOSES.match(text) and around:
             around.pop()
         target.append(_Statement(line, numbers, text, tuple(around), runs))
-        if OPENS.search(text) and not re.search(r"\b(?:fi|done)\s*(?:[;|>].*)?$", text):
+        if len(around) < MOST_NESTED and OPENS.search(text) and not re.search(r"\b(?:fi|done)\s*(?:[;|>].*)?$", text):
             around.append(text.split("; then")[0].split("; do")[0])
         _assign(script, text)
     return script
@@ -108,7 +109,8 @@ def read_script(lines: list[Line]) -> Script:
 def _branch(text: str, branches: list[list[str]]) -> str:
     """Keep the stack of open `case`s; gives what is left of the line behind a label."""
     if re.match(r"case\s.*\sin\s*$", text):
-        branches.append([])
+        if len(branches) < MOST_NESTED:
+            branches.append([])
         return ""
     if not branches:
         return text
@@ -145,7 +147,7 @@ def _assign(script: Script, text: str) -> None:
 def literal(script: Script, name: str, seen: tuple[str, ...] = ()) -> str | None:
     """The one value that the text gives a variable; None when it gives none or several, or when it depends on others."""
     values = script.values.get(name)
-    if values is None or len(values) != 1 or name in seen:
+    if values is None or len(values) != 1 or name in seen or len(seen) > MOST_NESTED:
         return None
     value = next(iter(values))
     if "$" not in value:
@@ -186,7 +188,10 @@ def _run(
     around: tuple[str, ...],
 ) -> None:
     for statement in body:
-        if not statement.runs or len(found) > MOST_RUN:
+        script.steps += 1
+        if script.steps > MOST_RUN:
+            return
+        if not statement.runs:
             continue
         first = statement.text.split(None, 1)[0] if statement.text else ""
         called = first.rstrip(";") if first.rstrip(";") in script.functions else ""

@@ -13,7 +13,7 @@ from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, number_in, prefix_set
 from policyhub.vendorkit.xtables.facts import NAMES
-from policyhub.vendors.nvidia_cumulus.tree import Branch
+from policyhub.vendors.nvidia_cumulus.tree import Branch, ports_of
 
 FAMILIES = {"ipv4": 4, "ipv6": 6}
 ANY_OF = {0: ANY, 4: ANY4, 6: ANY6}
@@ -88,7 +88,8 @@ def read_lists(root: Branch, ledger: LineLedger, by_number: dict[int, Line]) -> 
 
 def _bindings(root: Branch) -> dict[str, list[Binding]]:
     found: dict[str, list[Binding]] = {}
-    for port, branch in root.items("interface"):
+    bound = ((port, branch) for port, branches in ports_of(root).items() for branch in branches)
+    for port, branch in bound:
         for name, acl in branch.items("acl"):
             for word, below in acl.children.items():
                 direction = "local" if "control-plane" in below.children else DIRECTIONS.get(word, word)

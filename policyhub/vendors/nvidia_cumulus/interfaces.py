@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import Interface, Route
 from policyhub.vendorkit.lexing import is_decimal
-from policyhub.vendors.nvidia_cumulus.tree import Branch
+from policyhub.vendors.nvidia_cumulus.tree import Branch, ports_of
 
 SPEED = re.compile(r"^(\d{1,6})([MGT])$")
 SCALE = {"M": 10**6, "G": 10**9, "T": 10**12}
@@ -15,27 +15,33 @@ SCALE = {"M": 10**6, "G": 10**9, "T": 10**12}
 
 def interfaces(root: Branch) -> tuple[Interface, ...]:
     """A port may be named in several lists (`swp1-18`, `swp1-22`): they are put together."""
-    found: dict[str, Interface] = {}
-    for name, branch in root.items("interface"):
-        known = found.get(name, Interface(name))
+    ports = ports_of(root)
+    found = {name: _interface(name, branches) for name, branches in ports.items()}
+    for bond, branches in ports.items():
+        for branch in branches:
+            for member, _ in branch.items("bond", "member"):
+                if member in found:
+                    found[member] = replace(found[member], parent=bond)
+    return tuple(found.values())
+
+
+def _interface(name: str, branches: list[Branch]) -> Interface:
+    made = Interface(name)
+    for branch in branches:
         addresses = branch.at("ip", "address")
         speed = SPEED.match(branch.value("link", "speed"))
         mtu = branch.value("link", "mtu")
-        found[name] = replace(
-            known,
-            addresses=(*known.addresses, *(addresses.children if addresses is not None else ())),
-            description=branch.value("description") or known.description,
-            speed_bps=int(speed[1]) * SCALE[speed[2]] if speed else known.speed_bps,
-            enabled=known.enabled and branch.value("link", "state") != "down",
-            lines=tuple(sorted({*known.lines, *branch.all_lines()})),
-            vrf=branch.value("ip", "vrf") or known.vrf,
-            mtu=int(mtu) if is_decimal(mtu) and len(mtu) < 6 else known.mtu,
+        made = replace(
+            made,
+            addresses=(*made.addresses, *(addresses.children if addresses is not None else ())),
+            description=branch.value("description") or made.description,
+            speed_bps=int(speed[1]) * SCALE[speed[2]] if speed else made.speed_bps,
+            enabled=made.enabled and branch.value("link", "state") != "down",
+            lines=tuple(sorted({*made.lines, *branch.all_lines()})),
+            vrf=branch.value("ip", "vrf") or made.vrf,
+            mtu=int(mtu) if is_decimal(mtu) and len(mtu) < 6 else made.mtu,
         )
-    for bond, branch in root.items("interface"):
-        for member, _ in branch.items("bond", "member"):
-            if member in found:
-                found[member] = replace(found[member], parent=bond)
-    return tuple(found.values())
+    return made
 
 
 def routes(root: Branch) -> tuple[Route, ...]:

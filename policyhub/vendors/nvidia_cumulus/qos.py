@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosMap, QosPolicy, Queue, Shaper, Trust
 from policyhub.vendorkit.lexing import is_decimal
-from policyhub.vendors.nvidia_cumulus.tree import Branch, numbers
+from policyhub.vendors.nvidia_cumulus.tree import Branch, numbers, ports_of
 
 DEFAULT = "default-global"
 TRUSTS = {"l2": "pcp", "l3": "dscp", "both": "dscp", "port": "none"}
 KBPS = 10**3
+QUEUE_FEATURES = ("egress-scheduler", "congestion-control", "egress-shaper")
 OFF = ("off", "disable", "disabled")
 PRIORITIES = 8
 ROCE = "roce"
@@ -31,26 +32,56 @@ class Qos:
 
 def read_qos(root: Branch) -> Qos:
     qos = Qos()
-    _mappings(qos, root)
-    _queue_policies(qos, root)
-    _flow_control(qos, root)
+    index = _Index.of(root)
+    _mappings(qos, root, index)
+    _queue_policies(qos, root, index)
+    _flow_control(qos, root, index)
     _roce(qos, root)
     return qos
 
 
-def _users(root: Branch, feature: str, profile: str) -> tuple[str, ...]:
-    """Ports with that profile; default-global is for all others."""
-    found = [port for port, branch in root.items("interface") if branch.at("qos", feature, "profile", profile) is not None]
-    return (*([""] if profile == DEFAULT else []), *dict.fromkeys(found))
+@dataclass(slots=True)
+class _Index:
+    """Which ports use which profile; `default-global` is for those that name none."""
+
+    root: Branch
+    profiles: dict[tuple[str, str], str] = field(default_factory=dict)
+    users: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    watched: dict[str, tuple[bool, tuple[int, ...]]] = field(default_factory=dict)
+    queued: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, root: Branch) -> _Index:
+        index = cls(root)
+        for port, branches in ports_of(root).items():
+            for branch in branches:
+                index.read(port, branch.at("qos"))
+        return index
+
+    def read(self, port: str, qos: Branch | None) -> None:
+        for feature, below in qos.children.items() if qos is not None else ():
+            if feature == "pfc-watchdog":
+                self.watched[port] = (below.value("state") not in OFF, below.all_lines())
+            name = below.value("profile")
+            if not name:
+                continue
+            self.profiles[feature, port] = name
+            self.users.setdefault((feature, name), []).append(port)
+            if feature in QUEUE_FEATURES and port not in self.queued[-1:]:
+                self.queued.append(port)
+
+    def ports(self, feature: str, profile: str) -> tuple[str, ...]:
+        own = dict.fromkeys(self.users.get((feature, profile), ()))
+        return (*([""] if profile == DEFAULT else []), *own)
 
 
 def _number(text: str) -> int | None:
     return int(text) if is_decimal(text) and len(text) < 16 else None
 
 
-def _mappings(qos: Qos, root: Branch) -> None:
+def _mappings(qos: Qos, root: Branch, index: _Index) -> None:
     for name, profile in root.items("qos", "mapping"):
-        users = _users(root, "mapping", name)
+        users = index.ports("mapping", name)
         mode = TRUSTS.get(profile.value("trust"))
         lines = profile.all_lines()
         if profile.at("trust") is not None:
@@ -67,9 +98,9 @@ def _mappings(qos: Qos, root: Branch) -> None:
             qos.dscp_maps.append(DscpMap(name, tuple(sorted(levels.items())), users, not given, lines))
         _map(qos, name, "pcp-to-class", profile, "pcp", "switch-priority", users)
     for name, profile in root.items("qos", "egress-queue-mapping"):
-        _map(qos, name, "class-to-queue", profile, "switch-priority", "traffic-class", _users(root, "egress-queue-mapping", name))
+        _map(qos, name, "class-to-queue", profile, "switch-priority", "traffic-class", index.ports("egress-queue-mapping", name))
     for name, profile in root.items("qos", "remark"):
-        users = _users(root, "remark", name)
+        users = index.ports("remark", name)
         _map(qos, name, "class-to-dscp", profile, "switch-priority", "dscp", users)
         _map(qos, name, "class-to-pcp", profile, "switch-priority", "pcp", users)
 
@@ -102,7 +133,7 @@ class _Drafts:
         return replace(known, lines=tuple(sorted({*known.lines, *lines})))
 
 
-def _queue_policies(qos: Qos, root: Branch) -> None:
+def _queue_policies(qos: Qos, root: Branch, index: _Index) -> None:
     features = {
         "egress-scheduler": _schedule, "congestion-control": _congestion, "egress-shaper": _shape,
     }  # fmt: skip
@@ -110,8 +141,9 @@ def _queue_policies(qos: Qos, root: Branch) -> None:
         (feature, name): branch for feature in features for name, branch in root.items("qos", feature)
     }  # fmt: skip
     combinations: dict[tuple[str, ...], list[str]] = {}
-    for port in _ports(root, features):
-        chosen = tuple(_profile(root, port, feature) for feature in features)
+    has_default = any(root.at("qos", feature, DEFAULT) is not None for feature in features)
+    for port in [*([""] if has_default else []), *dict.fromkeys(index.queued)]:
+        chosen = tuple(index.profiles.get((feature, port), DEFAULT) for feature in features)
         combinations.setdefault(chosen, []).append(port)
     for chosen, ports in combinations.items():
         drafts = _Drafts()
@@ -125,23 +157,6 @@ def _queue_policies(qos: Qos, root: Branch) -> None:
             named = next((name for (feature, name) in zip(features, chosen, strict=True) if (feature, name) in profiles), DEFAULT)
             lines = tuple(sorted({line for made in classes for line in made.lines}))
             qos.policies.append(QosPolicy(named, tuple(classes), tuple(QosAttachment(port, "out", ()) for port in ports), lines))
-
-
-def _ports(root: Branch, features: dict[str, object] | object) -> list[str]:
-    """ "" for all ports without a profile of their own, then those that have one."""
-    names = ("egress-scheduler", "congestion-control", "egress-shaper")
-    own = [
-        port for port, branch in root.items("interface") if any(branch.at("qos", name, "profile") is not None for name in names)
-    ]
-    has_default = any(root.at("qos", name, DEFAULT) is not None for name in names)
-    return [*([""] if has_default else []), *dict.fromkeys(own)]
-
-
-def _profile(root: Branch, port: str, feature: str) -> str:
-    for name, branch in root.items("interface"):
-        if name == port and branch.at("qos", feature, "profile") is not None:
-            return branch.value("qos", feature, "profile")
-    return DEFAULT
 
 
 def _schedule(drafts: _Drafts, name: str, profile: Branch) -> None:
@@ -196,23 +211,17 @@ def _shape(drafts: _Drafts, name: str, profile: Branch) -> None:
         drafts.port = QosClass("port", ClassMatch(any=True), shaper=Shaper(most * KBPS), lines=below.all_lines())
 
 
-def _flow_control(qos: Qos, root: Branch) -> None:
-    watched = {
-        port: branch.value("qos", "pfc-watchdog", "state") not in OFF
-        for port, branch in root.items("interface")
-        if branch.at("qos", "pfc-watchdog") is not None
-    }
+def _flow_control(qos: Qos, root: Branch, index: _Index) -> None:
     done: set[str] = set()
     for name, profile in root.items("qos", "pfc"):
         priorities = frozenset(n for text, _ in _of(profile, "switch-priority") for n in numbers(text, PRIORITIES - 1))
         both_off = profile.value("tx") in OFF and profile.value("rx") in OFF
-        for port in _users(root, "pfc", name):
+        for port in index.ports("pfc", name):
             done.add(port)
-            qos.losslessness.append(Losslessness(port, not both_off, priorities, watched.get(port), profile.all_lines()))
-    for port, state in watched.items():
+            watchdog = index.watched[port][0] if port in index.watched else None
+            qos.losslessness.append(Losslessness(port, not both_off, priorities, watchdog, profile.all_lines()))
+    for port, (state, lines) in index.watched.items():
         if port not in done:
-            branch = next(found for name, found in root.items("interface") if name == port).at("qos", "pfc-watchdog")
-            lines = branch.all_lines() if branch is not None else ()
             qos.losslessness.append(Losslessness(port, watchdog=state, lines=lines))
 
 

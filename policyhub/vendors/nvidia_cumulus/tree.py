@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.json_lines import Node, read_json
@@ -20,6 +21,7 @@ RANGE = re.compile(r"^(.*?)(\d{1,6})-(\d{1,6})$")
 DEFAULT_GLOBAL = "default-global"
 MOST_SPREAD = 1024
 MOST_PATH = 60
+MOST_PORTS = 20_000  # all lists of a text together
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class Branch:
 
     lines: list[int] = field(default_factory=list)
     children: dict[str, Branch] = field(default_factory=dict)
+    known_lines: tuple[int, ...] | None = None
 
     def at(self, *path: str) -> Branch | None:
         branch: Branch | None = self
@@ -61,14 +64,17 @@ class Branch:
             above.children.pop(path[-1], None)
 
     def all_lines(self) -> tuple[int, ...]:
-        """Lines of this branch and of everything below."""
+        """Lines of this branch and of everything below; the tree may not grow afterwards."""
+        if self.known_lines is not None:
+            return self.known_lines
         found: set[int] = set()
         stack = [self]
         while stack:
             branch = stack.pop()
             found.update(branch.lines)
             stack.extend(branch.children.values())
-        return tuple(sorted(found))
+        self.known_lines = tuple(sorted(found))
+        return self.known_lines
 
     def leaves(self) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
         """Every path of words below, without recursion."""
@@ -90,6 +96,14 @@ def spread(name: str) -> list[str]:
         elif part:
             found.append(part)
     return found[:MOST_SPREAD]
+
+
+def ports_of(root: Branch) -> dict[str, list[Branch]]:
+    """Every interface with the branches that name it (`swp1-18`, `swp1-22`), read once."""
+    found: dict[str, list[Branch]] = {}
+    for name, branch in islice(root.items("interface"), MOST_PORTS):
+        found.setdefault(name, []).append(branch)
+    return found
 
 
 def numbers(name: str, most: int) -> list[int]:

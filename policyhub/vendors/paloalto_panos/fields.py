@@ -37,14 +37,13 @@ class Matched:
 
 def flag(reading: Reading, rule: Node, name: str, default: bool = False) -> bool:
     """A yes or no field; anything else is unparsed and read as the default."""
-    node = rule.get(name)
-    if node is None:
+    if not rule.has(name):
         return default
-    value = YES_NO.get(node.value)
-    if value is None:
+    value = YES_NO.get(rule.text(name))
+    node = rule.get(name) if value is None else None
+    if node is not None:
         reading.complain(node, f"{name} is yes or no")
-        return default
-    return value
+    return default if value is None else value
 
 
 def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Matched:
@@ -93,12 +92,9 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
 
 def zones(rule: Node, field: str) -> tuple[str, ...]:
     """() for any; policy-based forwarding writes `from zone X` (or `from interface X`, which is a condition)."""
-    node = rule.get(field)
-    if node is None:
-        return ()
-    values = node.values
-    if values in (("zone",), ("interface",)):  # a zone of that name has nothing below it
-        values = node.members("zone") if node.members(values[0]) else values
+    values = rule.members(field)
+    if values in (("zone",), ("interface",)) and rule.members(field, values[0]):  # a zone of that name has nothing below it
+        values = rule.members(field, "zone")
     return () if "any" in values else values
 
 
@@ -142,10 +138,9 @@ def _target(rule: Node, conditions: list[str]) -> None:
     if target is not None and devices:
         conditions.append(f"target {'not ' if target.text('negate') == 'yes' else ''}{' '.join(devices)}")
     for name in ("from", "to"):
-        node = rule.get(name)
-        if node is not None and node.has("interface"):
-            interfaces = node.members("interface")
-            conditions += [f"{name}-interface {' '.join(interfaces)}"] if interfaces else []
+        interfaces = rule.members(name, "interface") if "interface" in rule.members(name) else ()
+        if interfaces:
+            conditions.append(f"{name}-interface {' '.join(interfaces)}")
     for name in ("to-interface", "from-interface", "active-active-device-binding"):
         value = rule.text(name) if rule.has(name) else ""
         if value and value not in ("any", "both"):

@@ -58,10 +58,14 @@ class Operands:
 
     def _read_addresses(self, scope: Scope, members: tuple[str, ...], negated: bool) -> Addresses:
         names = tuple(name for name in members if name != "any" and (literal(name) is None or scope.find(ADDRESS_KINDS, name)))
-        key = qualified(scope, f"{LIST} {len(self._addresses)}")
-        self.reading.addresses.define(key)
-        for member in members:
-            refer_address(self.reading, scope, key, member)
+        alone = scope.find(ADDRESS_KINDS, members[0]) if len(members) == 1 else None
+        if alone is not None:
+            key = qualified(alone[0], members[0])
+        else:
+            key = qualified(scope, f"{LIST} {len(self._addresses)}")
+            self.reading.addresses.define(key)
+            for member in members:
+                refer_address(self.reading, scope, key, member)
         found = self.reading.addresses.resolve(key)
         if found.unresolved:
             return Addresses(ANY, plain(found.unresolved), names)

@@ -51,6 +51,7 @@ XML_START = re.compile(r"^\s{0,40}<[?!A-Za-z]", re.MULTILINE)
 SET_START = re.compile(r"^\s{0,40}(?:set|delete|move|rename) \S", re.MULTILINE)
 BRACE_START = re.compile(r"^[^<\n]{0,400}\{\s{0,9}$|^[^<\n]{0,400};\s{0,9}$", re.MULTILINE)
 
+FIRST_PART = 100_000  # characters; a form that shows there needs no search in the rest
 LONGEST_LIST = 1_000_000  # a group of thousands of members is one line
 TRAILER = re.compile(r"^(?:\[edit\]|dynamic url: \w+|pol objs matched)$")
 
@@ -107,8 +108,7 @@ def parse(text: str) -> DeviceConfig:
 def _tree(reading: Reading) -> Node:
     """The form is told by what comes first: a tag, a `set` line, or a brace."""
     plain = "\n".join(line.text for line in reading.lines)
-    starts = [(found.start(), form) for form, pattern in _FORMS if (found := pattern.search(plain))]
-    form = min(starts)[1] if starts else "set"
+    form = _form(plain[:FIRST_PART]) or _form(plain) or "set"
     if form == "xml":
         return _xml(reading, plain)
     kept = []
@@ -123,6 +123,11 @@ def _tree(reading: Reading) -> Node:
         else:
             kept.append(line)
     return _set(reading, kept) if form == "set" else _braces(reading, kept)
+
+
+def _form(text: str) -> str:
+    starts = [(found.start(), form) for form, pattern in _FORMS if (found := pattern.search(text))]
+    return min(starts)[1] if starts else ""
 
 
 _FORMS = (("xml", XML_START), ("set", SET_START), ("brace", BRACE_START))
@@ -143,7 +148,7 @@ def _xml(reading: Reading, plain: str) -> Node:
         for behind in reading.lines[line:]:
             if behind.text:
                 ledger.unparsed(behind, f"behind the break of the XML in line {line}")
-    ledger.understood(*(line.number for line in reading.lines[:last] if is_prompt(line.text) and not line.text.startswith("<")))
+    ledger.understood(*(line.number for line in reading.lines[:last] if not line.text.startswith("<") and is_prompt(line.text)))
     return found.root
 
 

@@ -86,7 +86,7 @@ def _policy(operands: Operands, scope: Scope, kind: str, bases: list[Rulebase], 
             rules.append(rule)
             if base.pushed:
                 pushed.append(rule.name)
-            if kind == SECURITY and node.get("action") is None:
+            if kind == SECURITY and not node.has("action"):
                 notes.append(f"{rule.name} has no action")
     if pushed:
         notes.insert(0, f"pushed by Panorama: {', '.join(pushed)}")
@@ -137,16 +137,15 @@ def _with_odd(reading: Reading, matched: Matched, odd: list[Node]) -> Matched:
 
 
 def _action(reading: Reading, node: Node, kind: str) -> Action:
-    action = node.get("action")
-    if action is None:
+    if not node.has("action"):
         return Action.CONTINUE
-    value = action.value
+    value = node.text("action")
     if kind != SECURITY:
         return Action.DENY if (kind, value) in DENYING else Action.CONTINUE
-    if value not in ACTIONS:
+    action = node.get("action") if value not in ACTIONS else None
+    if action is not None:
         reading.complain(action, f"action {value[:40]!r} is not understood")
-        return Action.CONTINUE
-    return ACTIONS[value]
+    return ACTIONS.get(value, Action.CONTINUE)
 
 
 def _logged(reading: Reading, node: Node) -> bool:

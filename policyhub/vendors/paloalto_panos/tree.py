@@ -20,12 +20,16 @@ def words(name: str) -> frozenset[str]:
     return frozenset(_WORDS[name].split())
 
 
-class Node:
-    """line, end: first and last line; more: further lines (a name opened again, `set` lines); own: lines on which only this name
-    stands (opening and closing tag, a `set` line that ends here), None for line and end.
+# a value: its line; a field with one value: the value, first and last line, line of the value
+Packed = int | tuple[str, int, int, int]
 
-    children: by name, a second one of a name with a NUL and a number behind it. A value may be its line number alone: most of a
-    configuration are values, and a number costs a tenth of a node.
+
+class Node:
+    """line, end: first and last line; more: further lines (a name opened again, `set` lines); own: lines on which only this
+    name stands (opening and closing tag, a `set` line that ends here), None for line and end.
+
+    children: by name, a second one of a name with a NUL and a number behind it. Most of a configuration are values and fields
+    with one value; until somebody asks for them as nodes they are packed, because a node costs ten times as much.
     """
 
     __slots__ = ("children", "end", "line", "more", "name", "own")
@@ -36,7 +40,7 @@ class Node:
         self.end = end or line
         self.more: list[int] | None = None
         self.own: list[int] | None = None
-        self.children: dict[str, Node | int] | None = None
+        self.children: dict[str, Node | Packed] | None = None
 
     def __iter__(self) -> Iterator[Node]:
         children = self.children
@@ -44,9 +48,14 @@ class Node:
             return iter(())
         return iter([child if isinstance(child, Node) else self._grown(name, child) for name, child in children.items()])
 
-    def _grown(self, name: str, line: int) -> Node:
-        """A value as a node."""
-        node = Node(name, line)
+    def _grown(self, name: str, packed: Packed) -> Node:
+        """What was packed, as a node."""
+        if isinstance(packed, int):
+            node = Node(name, packed)
+        else:
+            value, line, end, at = packed
+            node = Node(name, line, end)
+            node.children = {value: at}
         if self.children is not None:
             self.children[name] = node
         return node
@@ -55,7 +64,15 @@ class Node:
         if self.children is None:
             return None
         child = self.children.get(name)
-        return self._grown(name, child) if isinstance(child, int) else child
+        return child if child is None or isinstance(child, Node) else self._grown(name, child)
+
+    def pack(self, node: Node) -> None:
+        """Put a finished child away when it is a field with one value."""
+        found = node.children
+        if found is not None and len(found) == 1 and self.children is not None and self.children.get(node.name) is node:
+            for value, at in found.items():
+                if isinstance(at, int):
+                    self.children[node.name] = (value, node.line, node.end, at)
 
     def at(self, *names: str) -> Node | None:
         """What stands below a path of names."""
@@ -80,13 +97,18 @@ class Node:
 
     def text(self, name: str, *more: str) -> str:
         """The value below a path, "" when there is none."""
-        node = self.get(name)
-        if node is not None and more:
-            node = node.at(*more)
-        return "" if node is None else node.value
+        found = self.members(name, *more)
+        return found[-1] if found else ""
 
     def members(self, name: str, *more: str) -> tuple[str, ...]:
         """The values below a path."""
+        if self.children is None:
+            return ()
+        child = self.children.get(name)
+        if child is None or isinstance(child, int):
+            return ()
+        if isinstance(child, tuple) and not more:
+            return (child[0].partition("\0")[0],)
         node = self.get(name)
         if node is not None and more:
             node = node.at(*more)

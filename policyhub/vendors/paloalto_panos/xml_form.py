@@ -133,6 +133,8 @@ class _Builder:
             node.children = {text.strip(): node.line}
         elif text:
             self.note_stray(text)
+        if node.own is None and self.stack:
+            self.stack[-1].pack(node)
 
     def _value(self, text: str) -> None:
         parent = self.stack[-1]

@@ -38,11 +38,11 @@ def interfaces(database: Database) -> tuple[Interface, ...]:
             known = found.get(name, Interface(name))
             addresses = (*known.addresses, row.key[1]) if len(row.key) > 1 else known.addresses
             vrf = row.word("vrf_name") or row.word("vnet_name") or known.vrf
-            found[name] = replace(known, addresses=addresses, vrf=vrf, lines=tuple(sorted({*known.lines, *row.lines})))
+            found[name] = replace(known, addresses=addresses, vrf=vrf, lines=(*known.lines, *row.lines))
     for row in database.rows("PORTCHANNEL_MEMBER"):
         if len(row.key) > 1:
             known = found.get(row.key[1], Interface(row.key[1]))
-            found[row.key[1]] = replace(known, parent=row.key[0], lines=tuple(sorted({*known.lines, *row.lines})))
+            found[row.key[1]] = replace(known, parent=row.key[0], lines=(*known.lines, *row.lines))
     return tuple(found.values())
 
 

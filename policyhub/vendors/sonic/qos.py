@@ -36,6 +36,7 @@ MAPS = {
 }  # fmt: skip
 COLOURS = ("green", "yellow", "red")
 MOST_QUEUES = 64
+MOST_CLASSES = 50_000  # a key may list ports and queues; the largest switches have 512 ports with 8 queues
 BITS = 8
 
 
@@ -118,10 +119,14 @@ def _queues(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) ->
     limits = _limits(database)
     marks = _marks(database, dscp_maps, maps)
     classes: dict[str, dict[int, QosClass]] = {}
+    made_so_far = 0
     for row in database.rows("QUEUE"):
         *port_parts, numbers = row.key
         for port in "|".join(port_parts).split(","):
             for number in _spread(numbers):
+                made_so_far += 1
+                if made_so_far > MOST_CLASSES:
+                    break
                 limit = limits.get((port, number))
                 known = classes.setdefault(port, {}).get(number)
                 made = _class(row, number, schedulers, wreds, limit, marks.get(port, marks.get("")))
@@ -209,7 +214,7 @@ def _limits(database: Database) -> dict[tuple[str, int], int]:
             continue
         *ports, numbers = row.key
         for port in "|".join(ports).split(","):
-            for number in _spread(numbers):
+            for number in _spread(numbers) if len(found) < MOST_CLASSES else ():
                 found[port, number] = limit
     return found
 
@@ -222,14 +227,14 @@ def _marks(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) -> 
         return {}
     queues = {known.name: dict(known.entries) for known in maps if known.kind == "class-to-queue"}
     found: dict[str, dict[int, frozenset[int]]] = {}
+    users = _users(database)
     for name, entries in queues.items():
         reached: dict[int, set[int]] = {}
         for dscp, level in chosen[0].level:
             if level in entries:
                 reached.setdefault(entries[level], set()).add(dscp)
         frozen = {number: frozenset(marks) for number, marks in reached.items()}
-        ports = [port for row in database.rows("PORT_QOS_MAP") if row.word("tc_to_queue_map") == name for port in _ports(row)]
-        found.update(dict.fromkeys(ports, frozen))
+        found.update(dict.fromkeys(users.get(("tc_to_queue_map", name), ()), frozen))
         if len(queues) == 1:
             found.setdefault("", frozen)
     return found
@@ -238,17 +243,19 @@ def _marks(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) -> 
 def _enterprise(database: Database, ledger: LineLedger, by_number: dict[int, Line]) -> tuple[QosPolicy, ...]:
     """POLICY_TABLE of type QOS with its sections: classifiers by fields, policers, marks (Enterprise SONiC)."""
     classifiers = {row.name: row for row in database.rows("CLASSIFIER_TABLE")}
+    below: dict[str, list[Row]] = {}
+    for row in database.rows("POLICY_SECTIONS_TABLE"):
+        if len(row.key) > 1:
+            below.setdefault(row.key[0], []).append(row)
+    bound: dict[str, list[QosAttachment]] = {}
+    for row in database.rows("POLICY_BINDING_TABLE"):
+        for field, direction in (("INGRESS_QOS_POLICY", "in"), ("EGRESS_QOS_POLICY", "out")):
+            bound.setdefault(row.word(field), []).append(QosAttachment(row.name, direction, row.lines))
     found: list[QosPolicy] = []
     for policy in database.rows("POLICY_TABLE"):
-        sections = [row for row in database.rows("POLICY_SECTIONS_TABLE") if row.key[0] == policy.name and len(row.key) > 1]
-        sections.sort(key=lambda row: -(_number(row, "PRIORITY") or 0))
+        sections = sorted(below.get(policy.name, []), key=lambda row: -(_number(row, "PRIORITY") or 0))
         classes = tuple(_section(row, classifiers.get(row.key[1])) for row in sections)
-        attachments: list[QosAttachment] = []
-        for row in database.rows("POLICY_BINDING_TABLE"):
-            for field, direction in (("INGRESS_QOS_POLICY", "in"), ("EGRESS_QOS_POLICY", "out")):
-                if row.word(field) == policy.name:
-                    attachments.append(QosAttachment(row.name, direction, row.lines))
-        found.append(QosPolicy(policy.name, classes, tuple(attachments), policy.lines))
+        found.append(QosPolicy(policy.name, classes, tuple(bound.get(policy.name, ())), policy.lines))
     return tuple(found)
 
 

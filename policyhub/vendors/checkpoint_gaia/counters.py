@@ -1,0 +1,45 @@
+"""Hit counts in `show-access-rulebase` (and `show-nat-rulebase`) asked with show-hits: connections per rule, zero printed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from policyhub.domain.hits import HitCount, HitSample
+from policyhub.vendorkit.blocks import Line
+from policyhub.vendors.checkpoint_gaia.answers import Item, find
+from policyhub.vendors.checkpoint_gaia.collect import collect
+from policyhub.vendors.checkpoint_gaia.reading import Reading
+
+HITS = '"hits"'
+
+
+def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
+    """One HitCount per rule with `hits`; None when no rule has them."""
+    if HITS not in text:
+        return None
+    text = text.removeprefix("\ufeff")
+    reading = Reading({n: Line(n, 0, line.strip()) for n, line in enumerate(text.split("\n"), 1)})
+    for answer in find(text).answers:
+        collect(reading, answer)
+    hits = [
+        _hit(layer.name, rule) for layer in reading.layers.values() for rule in layer.rules if isinstance(rule.get("hits"), Item)
+    ]
+    hits += [_hit(section, rule) for section, rule in reading.nat_items if isinstance(rule.get("hits"), Item)]
+    if not hits:
+        return None
+    return HitSample("checkpoint_gaia", "sessions", tuple(hits), read_at=read_at)
+
+
+def _hit(policy: str, rule: Item) -> HitCount:
+    hits = rule["hits"]
+    value = hits.get("value")
+    number = value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return HitCount(policy, rule.text("uid"), number, last_hit_at=_time(hits.get("last-date")), line=rule.first)
+
+
+def _time(date: object) -> datetime | None:
+    """`posix` is in milliseconds."""
+    posix = date.get("posix") if isinstance(date, Item) else None
+    if not isinstance(posix, int) or not 0 < posix < 10**14:
+        return None
+    return datetime.fromtimestamp(posix // 1000, UTC)
