@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_single_point_is_estimated_from_what_comes_from_its_side() {
-        let mut queues = Queues::parse(TEXT.as_bytes(), &names(&["a"])).unwrap_or_else(|error| panic!("{error}"));
+        let mut queues = Queues::parse(TEXT.as_bytes(), &names(&["a"])).expect("valid");
         for src in [0x0a00_0001, 0x0b00_0001] {
             queues.first(0, &Packet { version: 4, src, dscp: 46, frame_len: 100, ..Packet::default() }, 1);
         }
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn points_may_be_named_by_their_interface_and_two_measure() {
-        let queues = Queues::parse(TEXT.as_bytes(), &names(&["out0", "in0"])).unwrap_or_else(|error| panic!("{error}"));
+        let queues = Queues::parse(TEXT.as_bytes(), &names(&["out0", "in0"])).expect("valid");
         let port = &queues.ports[0];
         assert_eq!((port.arrives, port.leaves, port.classes.len()), (Some(1), Some(0), 2));
         assert!(port.classes.iter().all(|class| class.measured.is_some()));
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_single_point_without_its_side_says_nothing() {
         let text = TEXT.replace("in0\": [", "zz\": [");
-        let queues = Queues::parse(text.as_bytes(), &names(&["a"])).unwrap_or_else(|error| panic!("{error}"));
+        let queues = Queues::parse(text.as_bytes(), &names(&["a"])).expect("valid");
         assert!(queues.ports[0].estimated.is_none());
     }
 
