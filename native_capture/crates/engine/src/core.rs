@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nc_correlate::{identity_of, Again, Matcher, Sighting};
 use nc_decode::Packet;
 use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
-use nc_flow::{FlowKey, FlowTable, Fragments, KeyedState, Limits, TcpEvent, TcpTracker};
+use nc_flow::{Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, TcpEvent, TcpTracker};
 
 use crate::observe::{Observation, Observer};
 use crate::path::Path;
@@ -97,6 +97,13 @@ impl Core {
         self.judge.set_bundle(bundle);
     }
 
+    /// Bring near what a few packets of a point that stands alone will need; they are accounted afterwards, one by one.
+    pub fn warm(&self, number: u16, packets: &[Packet]) {
+        let realm = self.points[usize::from(number)].realm;
+        let whole = packets.iter().filter(|packet| packet.is_ip() && !packet.is_fragment());
+        self.flows.warm(whole.map(|packet| FlowKey::of(packet, realm, ports(packet))));
+    }
+
     /// Account one frame of point `number`. Frames must come in order of time.
     pub fn packet(&mut self, number: u16, packet: &Packet) {
         self.advance(packet.ts_ns);
@@ -160,18 +167,14 @@ impl Core {
         if again.flow == NO_FLOW {
             return;
         }
-        let flow = self.flows.flow_mut(again.flow);
-        flow.dscp.entry(again.first_dscp).matched += 1;
+        self.flows.flow_mut(again.flow).dscp.matched(again.first_dscp);
         if again.from_dscp == packet.dscp {
             return;
         }
-        let key = flow.key;
         if let Some(path) = &mut self.path {
-            path.rewritten(key, again.from_dscp, packet.dscp);
+            path.rewritten(self.flows.key(again.flow), again.from_dscp, packet.dscp);
         }
-        let bit = 1_u64 << (again.from_dscp & 63);
-        let new_flow = flow.rewritten & bit == 0;
-        flow.rewritten |= bit;
+        let new_flow = self.flows.flow_mut(again.flow).dscp.first_time(again.from_dscp, Counted::Rewrite);
         let change = (Name::DscpRewritten, again.from_dscp, Some(packet.dscp));
         self.offend(again.flow, number, packet, change, new_flow);
     }
@@ -182,23 +185,24 @@ impl Core {
         if packet.is_icmp() && !packet.is_echo() {
             return;
         }
-        let flow = self.flows.flow_mut(number);
-        if flow.who_version != self.judge.generation() {
-            flow.who_version = self.judge.generation();
-            flow.who = bundle.find(&self.realms[usize::from(flow.key.realm)], flow.key.version, flow.key.src);
+        let generation = self.judge.generation();
+        if self.flows.flow(number).who_version != generation {
+            let key = self.flows.key(number);
+            let who = bundle.find(&self.realms[usize::from(key.realm)], key.version, key.src);
+            let flow = self.flows.flow_mut(number);
+            (flow.who, flow.who_version) = (who, generation);
         }
+        let flow = self.flows.flow_mut(number);
         let Some(name) = bundle.breach(flow.who, packet.dscp) else { return };
-        let bit = 1_u64 << (packet.dscp & 63);
-        let new_flow = flow.judged & bit == 0;
-        flow.judged |= bit;
+        let new_flow = flow.dscp.first_time(packet.dscp, Counted::Offence);
         self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
     }
 
     fn offend(&mut self, number: u32, point: u16, packet: &Packet, what: (Name, u8, Option<u8>), new_flow: bool) {
-        let flow = self.flows.flow(number);
+        let (flow, key) = (self.flows.flow(number), self.flows.key(number));
         let offence = Offence {
             name: what.0,
-            key: &flow.key,
+            key: &key,
             server_port: self.flows.server_port(number),
             who: flow.who,
             dscp: what.1,
@@ -274,8 +278,17 @@ impl Core {
     }
 }
 
+/// As [`Fragments::ports`] says of whole packets.
+fn ports(packet: &Packet) -> (u16, u16) {
+    if packet.is_icmp() {
+        (0, 0)
+    } else {
+        (packet.sport, packet.dport)
+    }
+}
+
 fn unmatched(flows: &mut FlowTable, gone: &nc_correlate::Gone) {
     if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
-        flows.flow_mut(gone.flow).dscp.entry(gone.first_dscp).unmatched += 1;
+        flows.flow_mut(gone.flow).dscp.unmatched(gone.first_dscp);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nc_decode::decode;
+use nc_decode::{decode, Packet};
 use nc_detect::{Bundle, Verdict};
 use nc_source::{CaptureFile, Code, SourceError};
 
@@ -16,6 +16,8 @@ use crate::report;
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
+/// Packets whose memory is fetched together.
+const BATCH: usize = 32;
 const SIZE: Size = Size { flows: 4 << 20, idle_ns: None, in_flight: 1 << 20, observe: false, path: true };
 /// The path between points is reported for so many.
 const MAX_POINTS: usize = 32;
@@ -67,18 +69,32 @@ impl Input {
     /// Read ahead.
     fn fill(&mut self, ahead: usize) {
         while !self.ended && self.lane.len() < ahead {
-            match self.file.next_frame() {
-                Ok(Some(frame)) => {
-                    self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
-                    self.lane.push(decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes));
-                }
-                Ok(None) => self.ended = true,
-                Err(error) => {
-                    self.error = Some(error);
-                    self.ended = true;
-                }
+            if let Some(packet) = self.next() {
+                self.lane.push(packet);
             }
         }
+    }
+
+    /// The next packets in the file's own order.
+    fn read(&mut self, count: usize, into: &mut Vec<Packet>) {
+        while !self.ended && into.len() < count {
+            into.extend(self.next());
+        }
+    }
+
+    fn next(&mut self) -> Option<Packet> {
+        match self.file.next_frame() {
+            Ok(Some(frame)) => {
+                self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
+                return Some(decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes));
+            }
+            Ok(None) => self.ended = true,
+            Err(error) => {
+                self.error = Some(error);
+                self.ended = true;
+            }
+        }
+        None
     }
 }
 
@@ -105,8 +121,10 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
         core.set_bundle(Arc::new(bundle));
     }
     let mut verdicts = HashMap::new();
-    // One file alone is taken in its own order.
-    let ahead = if inputs.len() > 1 { AHEAD } else { 1 };
+    if let [input] = inputs.as_mut_slice() {
+        alone(input, &mut core, &mut verdicts);
+    }
+    let ahead = AHEAD;
     inputs.iter_mut().for_each(|input| input.fill(ahead));
     while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
         let Some(packet) = inputs[number].lane.pop() else { break };
@@ -119,6 +137,21 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
     core.finish();
     keep_latest(&mut core.verdicts, &mut verdicts);
     Ok(report::write(&core, &inputs, verdicts.into_values().collect(), request.top))
+}
+
+/// One file alone is taken in its own order, a handful of packets at a time.
+fn alone(input: &mut Input, core: &mut Core, verdicts: &mut HashMap<String, Verdict>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while !input.ended {
+        input.read(BATCH, &mut batch);
+        core.warm(0, &batch);
+        for packet in batch.drain(..) {
+            core.packet(0, &packet);
+        }
+        if !core.verdicts.is_empty() {
+            keep_latest(&mut core.verdicts, verdicts);
+        }
+    }
 }
 
 fn check(request: &Request) -> Result<(), AnalyseError> {

@@ -144,7 +144,7 @@ fn burst_row<'a>(
 
 fn filler_row(core: &Core, (flow, packets, bytes): (u32, u64, u64)) -> Option<FillerRow> {
     (flow != crate::core::NO_FLOW).then(|| {
-        let key = &core.flows.flow(flow).key;
+        let key = core.flows.key(flow);
         FillerRow {
             src: address(key.version, key.src),
             dst: address(key.version, key.dst),

@@ -257,14 +257,24 @@ fn tcp_row(counts: &TcpCounts) -> TcpRow {
 
 /// Largest first; equal ones by key, so that the same capture gives the same bytes.
 fn flow_rows(core: &Core, top: Option<usize>) -> Vec<FlowRow<'_>> {
+    let top = top.unwrap_or(usize::MAX);
+    if top == 0 {
+        return Vec::new();
+    }
     let mut all: Vec<(u32, &Flow)> = core.flows.iter().collect();
-    all.sort_unstable_by_key(|(_, flow)| (std::cmp::Reverse(flow.bytes), flow.key, flow.point));
-    all.truncate(top.unwrap_or(usize::MAX));
+    if top < all.len() {
+        // Only those with as many bytes as the last one wanted are put in order.
+        let (_, last, _) = all.select_nth_unstable_by_key(top - 1, |(_, flow)| std::cmp::Reverse(flow.bytes));
+        let least = last.1.bytes;
+        all.retain(|(_, flow)| flow.bytes >= least);
+    }
+    all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes), core.flows.key(*number), flow.point));
+    all.truncate(top);
     all.into_iter().map(|(number, flow)| flow_row(core, number, flow)).collect()
 }
 
 fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
-    let key = &flow.key;
+    let key = core.flows.key(number);
     let name = |address| {
         let bundle = core.judge.bundle()?;
         let realm = &core.judge.places().get(usize::from(flow.point))?.realm;
@@ -285,8 +295,10 @@ fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
         bytes: flow.bytes,
         first_ns: flow.first_ns,
         last_ns: flow.last_ns,
-        dscp: ByMark(flow.dscp.iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect()),
-        tcp: tcp_row(&flow.tcp),
+        dscp: ByMark(
+            flow.marks().into_iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect(),
+        ),
+        tcp: tcp_row(&flow.tcp()),
         signatures: [],
         identity: Ends { src: name(key.src), dst: name(key.dst) },
     }
@@ -306,18 +318,20 @@ fn losses(core: &Core) -> Losses {
     let host = |key: &FlowKey, address| -> Host { (key.realm, key.version, address) };
     let mut passed: HashSet<(Host, u128)> = HashSet::new();
     let mut homes: HashMap<Host, u8> = HashMap::new();
-    for (_, flow) in core.flows.iter() {
-        *homes.entry(host(&flow.key, flow.key.src)).or_default() |= 1 << flow.point;
-        if flow.dscp.iter().any(|(_, count)| count.matched > 0) {
-            passed.insert((host(&flow.key, flow.key.src), flow.key.dst));
+    for (number, flow) in core.flows.iter() {
+        let key = core.flows.key(number);
+        *homes.entry(host(&key, key.src)).or_default() |= 1 << flow.point;
+        if flow.marks().iter().any(|(_, count)| count.matched > 0) {
+            passed.insert((host(&key, key.src), key.dst));
         }
     }
     let mut losses = Losses { lost: [[0; 64]; 2], unmatched: 0 };
-    for (_, flow) in core.flows.iter() {
-        let (src, dst) = (host(&flow.key, flow.key.src), host(&flow.key, flow.key.dst));
+    for (number, flow) in core.flows.iter() {
+        let key = core.flows.key(number);
+        let (src, dst) = (host(&key, key.src), host(&key, key.dst));
         let behind_the_other = homes.get(&dst).copied() == Some(1 << (1 - flow.point));
-        let crosses = behind_the_other || passed.contains(&(src, flow.key.dst));
-        for (mark, count) in flow.dscp.iter() {
+        let crosses = behind_the_other || passed.contains(&(src, key.dst));
+        for (mark, count) in flow.marks() {
             if crosses {
                 losses.lost[usize::from(flow.point)][usize::from(mark)] += count.unmatched;
             } else {

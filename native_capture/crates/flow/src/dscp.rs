@@ -9,49 +9,106 @@ pub struct DscpCount {
     pub unmatched: u64,
 }
 
-/// The marks of one flow. Nearly all flows have one; the third different mark costs one allocation for all 64.
+/// The marks of one flow. Nearly all flows have one, whose packets and bytes are those of the flow; the second different mark
+/// costs an allocation.
 #[derive(Clone, Debug, Default)]
 pub struct DscpSet {
-    few: [(u8, DscpCount); 2],
-    used: u8,
-    many: Option<Box<[DscpCount; 64]>>,
+    only: u8,
+    seen: u8,
+    matched: u32,
+    unmatched: u32,
+    #[allow(clippy::box_collection, reason = "eight bytes in every record, where a Vec takes 24")]
+    many: Option<Box<Vec<Mark>>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Mark {
+    dscp: u8,
+    seen: u8,
+    count: DscpCount,
+}
+
+/// What the judge has counted of a flow's mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Offence = 1,
+    Rewrite = 2,
 }
 
 impl DscpSet {
-    /// The counter of `dscp` (0..=63), made when missing.
-    pub fn entry(&mut self, dscp: u8) -> &mut DscpCount {
-        let used = usize::from(self.used);
+    /// Count a packet of `bytes`; `before` are the flow's packets and bytes without it.
+    pub fn add(&mut self, dscp: u8, bytes: u32, before: (u64, u64)) {
         if self.many.is_none() {
-            let found = self.few[..used].iter().position(|(mark, _)| *mark == dscp);
-            if let Some(at) = found {
-                return &mut self.few[at].1;
+            if before.0 == 0 {
+                self.only = dscp;
             }
-            if used < self.few.len() {
-                self.used += 1;
-                self.few[used].0 = dscp;
-                return &mut self.few[used].1;
+            if self.only == dscp {
+                return;
             }
+            let first = DscpCount {
+                packets: before.0,
+                bytes: before.1,
+                matched: u64::from(self.matched),
+                unmatched: u64::from(self.unmatched),
+            };
+            self.many = Some(Box::new(vec![Mark { dscp: self.only, seen: self.seen, count: first }]));
         }
-        let few = &self.few;
-        let many = self.many.get_or_insert_with(|| {
-            let mut many = Box::new([DscpCount::default(); 64]);
-            for (mark, count) in few {
-                many[usize::from(*mark & 63)] = *count;
-            }
-            many
-        });
-        &mut many[usize::from(dscp & 63)]
+        let count = &mut self.entry(dscp).count;
+        count.packets += 1;
+        count.bytes += u64::from(bytes);
     }
 
-    /// Marks with packets, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (u8, DscpCount)> + '_ {
-        (0..64_u8).filter_map(|mark| {
-            let count = match &self.many {
-                Some(many) => many[usize::from(mark)],
-                None => self.few[..usize::from(self.used)].iter().find(|(m, _)| *m == mark)?.1,
+    fn entry(&mut self, dscp: u8) -> &mut Mark {
+        let many = self.many.get_or_insert_with(Default::default);
+        let at = many.iter().position(|mark| mark.dscp == dscp).unwrap_or_else(|| {
+            many.push(Mark { dscp, ..Mark::default() });
+            many.len() - 1
+        });
+        &mut many[at]
+    }
+
+    /// Whether this is the first time that `what` is counted of the mark.
+    pub fn first_time(&mut self, dscp: u8, what: Counted) -> bool {
+        let seen = match self.many {
+            Some(_) => &mut self.entry(dscp).seen,
+            None => &mut self.seen,
+        };
+        let is_first = *seen & what as u8 == 0;
+        *seen |= what as u8;
+        is_first
+    }
+
+    /// A packet that left its sender with `dscp` was seen again.
+    pub fn matched(&mut self, dscp: u8) {
+        match self.many {
+            Some(_) => self.entry(dscp).count.matched += 1,
+            None => self.matched = self.matched.saturating_add(1),
+        }
+    }
+
+    /// A packet with `dscp` was seen nowhere else.
+    pub fn unmatched(&mut self, dscp: u8) {
+        match self.many {
+            Some(_) => self.entry(dscp).count.unmatched += 1,
+            None => self.unmatched = self.unmatched.saturating_add(1),
+        }
+    }
+
+    /// Marks with packets, ascending; `total` are the flow's packets and bytes.
+    pub fn counts(&self, total: (u64, u64)) -> Vec<(u8, DscpCount)> {
+        let Some(many) = &self.many else {
+            let count = DscpCount {
+                packets: total.0,
+                bytes: total.1,
+                matched: u64::from(self.matched),
+                unmatched: u64::from(self.unmatched),
             };
-            (count.packets > 0).then_some((mark, count))
-        })
+            return if total.0 > 0 { vec![(self.only, count)] } else { Vec::new() };
+        };
+        let given = many.iter().filter(|mark| mark.count.packets > 0);
+        let mut all: Vec<_> = given.map(|mark| (mark.dscp, mark.count)).collect();
+        all.sort_unstable_by_key(|(mark, _)| *mark);
+        all
     }
 }
 
@@ -123,13 +180,27 @@ mod tests {
     #[test]
     fn a_flow_keeps_every_mark_it_used() {
         let mut set = DscpSet::default();
+        let mut total = (0, 0);
         for (mark, bytes) in [(46, 10), (0, 20), (46, 5), (63, 1), (8, 2), (0, 3)] {
-            let count = set.entry(mark);
-            count.packets += 1;
-            count.bytes += bytes;
+            set.add(mark, bytes, total);
+            set.matched(mark);
+            total = (total.0 + 1, total.1 + u64::from(bytes));
         }
-        let found: Vec<_> = set.iter().map(|(mark, count)| (mark, count.packets, count.bytes)).collect();
-        assert_eq!(found, [(0, 2, 23), (8, 1, 2), (46, 2, 15), (63, 1, 1)]);
+        let found: Vec<_> = set.counts(total).iter().map(|(m, c)| (*m, c.packets, c.bytes, c.matched)).collect();
+        assert_eq!(found, [(0, 2, 23, 2), (8, 1, 2, 1), (46, 2, 15, 2), (63, 1, 1, 1)]);
+    }
+
+    #[test]
+    fn a_flow_of_one_mark_needs_no_room_of_its_own() {
+        let mut set = DscpSet::default();
+        for packet in 0..3 {
+            set.add(46, 100, (packet, packet * 100));
+        }
+        set.matched(46);
+        set.unmatched(46);
+        assert!(set.many.is_none());
+        let count = DscpCount { packets: 3, bytes: 300, matched: 1, unmatched: 1 };
+        assert_eq!(set.counts((3, 300)), [(46, count)]);
     }
 
     #[test]

@@ -32,14 +32,19 @@ impl FlowKey {
         }
     }
 
-    /// The key both directions share: smaller endpoint first, without VLAN (one direction may be tagged differently).
-    pub(crate) fn conversation(&self) -> Self {
-        let mut key = Self { vlan: 0, ..*self };
-        if (key.src, key.sport) > (key.dst, key.dport) {
-            (key.src, key.dst) = (key.dst, key.src);
-            (key.sport, key.dport) = (key.dport, key.sport);
+    /// The key both directions share: smaller endpoint first, without VLAN (one direction may be tagged differently); and which
+    /// of the two directions this is.
+    pub(crate) fn conversation(&self) -> (Self, usize) {
+        let key = Self { vlan: 0, ..*self };
+        match (key.src, key.sport) > (key.dst, key.dport) {
+            true => (key.reversed(), 1),
+            false => (key, 0),
         }
-        key
+    }
+
+    /// The other direction, with the same tags.
+    pub(crate) fn reversed(&self) -> Self {
+        Self { src: self.dst, dst: self.src, sport: self.dport, dport: self.sport, ..*self }
     }
 }
 

@@ -5,6 +5,7 @@
 mod dscp;
 mod fill;
 mod fragments;
+mod index;
 mod key;
 mod names;
 mod queue;
@@ -13,7 +14,7 @@ mod table;
 mod tcp;
 mod tracker;
 
-pub use dscp::{DscpClock, DscpCount, DscpSet, DscpTotals};
+pub use dscp::{Counted, DscpClock, DscpCount, DscpSet, DscpTotals};
 pub use fill::{Burst, Fill, FillMeter, Passages};
 pub use fragments::Fragments;
 pub use key::{FlowKey, KeyedState};

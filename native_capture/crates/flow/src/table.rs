@@ -1,10 +1,11 @@
-//! The flow table: one record per direction, and per conversation the port that the server listens on.
+//! The flow table: one record per conversation, with both directions and the port that the server listens on.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use nc_decode::{tcp_flag, Packet};
 
 use crate::dscp::DscpSet;
+use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
 use crate::tcp::{TcpCounts, TcpDirection, TcpEvent};
 
@@ -13,7 +14,7 @@ const RECENT_NS: u64 = 2_000_000_000;
 /// Records looked at to find the one to push out.
 const LOOK: usize = 32;
 
-/// `flows`: most records kept at once. `idle_ns`: forget a flow after this long without a packet (None: never). When the
+/// `flows`: most conversations kept at once. `idle_ns`: forget one after this long without a packet (None: never). When the
 /// table is full and flows may be forgotten, the stalest of a few gives way to a new one, so that a flood of new flows
 /// cannot blind the judge.
 #[derive(Clone, Copy, Debug)]
@@ -22,43 +23,89 @@ pub struct Limits {
     pub idle_ns: Option<u64>,
 }
 
-/// The measured life of one direction. `point`: where it was seen first. `judged`, `rewritten`: marks already counted
-/// by the judge for this flow. `who`: its cache of the source's identity, good for `who_version`.
-#[derive(Clone, Debug)]
+/// The measured life of one direction. `point`: where it was seen first. `vlan`: its tags. `who`: its cache of the source's identity, good for `who_version`.
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
-    pub key: FlowKey,
-    pub point: u16,
     pub first_ns: u64,
     pub last_ns: u64,
     pub packets: u64,
     pub bytes: u64,
     pub dscp: DscpSet,
-    pub tcp: TcpCounts,
-    pub judged: u64,
-    pub rewritten: u64,
     pub who: u32,
     pub who_version: u32,
+    vlan: u32,
+    tcp: [u32; 5],
     direction: TcpDirection,
-    talk: u32,
-    alive: bool,
+    pub point: u16,
 }
 
-#[derive(Clone, Copy, Debug)]
+impl Flow {
+    pub fn tcp(&self) -> TcpCounts {
+        let [data, again, syn, fin, zero] = self.tcp.map(u64::from);
+        TcpCounts {
+            data_segments: data,
+            retransmitted: again,
+            syn_retransmitted: syn,
+            fin_retransmitted: fin,
+            zero_window: zero,
+        }
+    }
+
+    /// Packets and bytes of each mark, ascending.
+    pub fn marks(&self) -> Vec<(u8, crate::DscpCount)> {
+        self.dscp.counts((self.packets, self.bytes))
+    }
+
+    fn count(&mut self, point: u16, vlan: u32, packet: &Packet) -> TcpEvent {
+        if self.packets == 0 {
+            (self.first_ns, self.point, self.vlan) = (packet.ts_ns, point, vlan);
+        }
+        self.first_ns = self.first_ns.min(packet.ts_ns);
+        self.last_ns = self.last_ns.max(packet.ts_ns);
+        self.dscp.add(packet.dscp, packet.frame_len, (self.packets, self.bytes));
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_len);
+        if !packet.is_tcp() {
+            return TcpEvent::default();
+        }
+        let event = self.direction.observe(packet);
+        let flags =
+            [event.data, event.retransmitted, event.syn_retransmitted, event.fin_retransmitted, event.zero_window];
+        for (sum, flag) in self.tcp.iter_mut().zip(flags) {
+            *sum = sum.saturating_add(u32::from(flag));
+        }
+        event
+    }
+}
+
+/// Both directions of one conversation. `key`: as [`FlowKey::conversation`] gives it; its `vlan` is 0, or the tags that set this
+/// conversation apart from another of the same endpoints.
+#[derive(Clone, Debug)]
 struct Talk {
     key: FlowKey,
+    tag: u32,
     server_port: u16,
-    flows: u32,
+    alive: bool,
+    ways: [Flow; 2],
 }
 
-/// Records are reached by their number, which stays the same while the flow lives.
+impl Talk {
+    fn last_ns(&self) -> u64 {
+        self.ways[0].last_ns.max(self.ways[1].last_ns)
+    }
+}
+
+/// Records in pieces of this many: growing copies nothing.
+const PIECE: usize = 4_096;
+
+/// Conversations in one flat table; a flow is one of their two directions and is reached by its number, which stays the same while
+/// the conversation lives.
 pub struct FlowTable {
     limits: Limits,
-    by_key: HashMap<FlowKey, u32, KeyedState>,
-    flows: Vec<Flow>,
+    hasher: KeyedState,
+    index: Index,
+    pieces: Vec<Vec<Talk>>,
     free: Vec<u32>,
-    by_talk: HashMap<FlowKey, u32, KeyedState>,
-    talks: Vec<Talk>,
-    free_talks: Vec<u32>,
     overflow: u64,
     sweep: usize,
 }
@@ -67,116 +114,146 @@ impl FlowTable {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            by_key: HashMap::default(),
-            flows: Vec::new(),
+            hasher: KeyedState::default(),
+            index: Index::new(),
+            pieces: Vec::new(),
             free: Vec::new(),
-            by_talk: HashMap::default(),
-            talks: Vec::new(),
-            free_talks: Vec::new(),
             overflow: 0,
             sweep: 0,
         }
     }
 
-    /// Account one packet; None (and one more overflow) when the table is full and the flow is new.
+    /// Account one packet; None (and one more overflow) when the table is full and the conversation is new.
     pub fn observe(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
-        let number = match self.by_key.get(&key) {
-            Some(number) => *number,
-            None => self.begin(key, point, packet)?,
+        let (both, way) = key.conversation();
+        let number = match self.find(both, way, key.vlan) {
+            Some(number) => number,
+            None => self.begin(both, way, key, packet)?,
         };
-        let flow = &mut self.flows[number as usize];
-        flow.first_ns = flow.first_ns.min(packet.ts_ns);
-        flow.last_ns = flow.last_ns.max(packet.ts_ns);
-        flow.packets += 1;
-        flow.bytes += u64::from(packet.frame_len);
-        let count = flow.dscp.entry(packet.dscp);
-        count.packets += 1;
-        count.bytes += u64::from(packet.frame_len);
-        let mut event = TcpEvent::default();
-        if packet.is_tcp() {
-            event = flow.direction.observe(packet);
-            flow.tcp.add(event);
-            if let Some(port) = syn_target(packet) {
-                self.talks[flow.talk as usize].server_port = port;
-            }
+        let talk = self.talk_mut(number);
+        let event = talk.ways[way].count(point, key.vlan, packet);
+        if let Some(port) = syn_target(packet).filter(|_| packet.is_tcp()) {
+            talk.server_port = port;
         }
-        Some((number, event))
+        Some((number << 1 | way as u32, event))
     }
 
-    fn begin(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<u32> {
-        if self.by_key.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
+    /// Bring what these packets will need near, all at once instead of one after the other.
+    pub fn warm(&self, keys: impl Iterator<Item = FlowKey>) {
+        let mut tags = [0; 64];
+        let mut count = 0;
+        for (key, tag) in keys.zip(tags.iter_mut()) {
+            *tag = self.tag(&key.conversation().0);
+            std::hint::black_box(self.index.touch(*tag));
+            count += 1;
+        }
+        for tag in &tags[..count] {
+            if let Some(number) = self.index.touch(*tag) {
+                std::hint::black_box(self.talk(number).tag);
+            }
+        }
+    }
+
+    fn tag(&self, both: &FlowKey) -> u32 {
+        (self.hasher.hash_one(both) >> 16) as u32
+    }
+
+    /// The conversation whose direction `way` carries these tags, or was not seen yet.
+    fn find(&self, both: FlowKey, way: usize, vlan: u32) -> Option<u32> {
+        let fits = |number: &u32| {
+            let flow = &self.talk(*number).ways[way];
+            flow.packets == 0 || flow.vlan == vlan
+        };
+        let first = self.lookup(&both)?;
+        if fits(&first) {
+            return Some(first);
+        }
+        self.lookup(&FlowKey { vlan: apart(vlan), ..both })
+    }
+
+    fn lookup(&self, both: &FlowKey) -> Option<u32> {
+        self.index.find(self.tag(both), |number| self.talk(number).key == *both)
+    }
+
+    fn begin(&mut self, both: FlowKey, way: usize, key: FlowKey, packet: &Packet) -> Option<u32> {
+        if self.index.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
             self.overflow += 1;
             return None;
         }
-        let flow = Flow {
-            key,
-            point,
-            first_ns: packet.ts_ns,
-            last_ns: packet.ts_ns,
-            packets: 0,
-            bytes: 0,
-            dscp: DscpSet::default(),
-            tcp: TcpCounts::default(),
-            judged: 0,
-            rewritten: 0,
-            who: 0,
-            who_version: 0,
-            direction: TcpDirection::default(),
-            talk: self.join(key),
-            alive: true,
-        };
+        // The endpoints are known with other tags in this direction: a conversation of its own.
+        let taken = self.lookup(&both).is_some_and(|number| self.talk(number).ways[way].packets > 0);
+        let both = if taken { FlowKey { vlan: apart(key.vlan), ..both } } else { both };
+        let tag = self.tag(&both);
+        let talk = Talk { key: both, tag, server_port: key.dport, alive: true, ways: Default::default() };
         let number = match self.free.pop() {
             Some(number) => {
-                self.flows[number as usize] = flow;
+                *self.talk_mut(number) = talk;
                 number
             }
-            None => {
-                self.flows.push(flow);
-                (self.flows.len() - 1) as u32
-            }
+            None => self.push(talk),
         };
-        self.by_key.insert(key, number);
+        self.index.insert(tag, number);
         Some(number)
     }
 
-    /// The conversation of a new flow. Its first packet went to the server, until a SYN says otherwise.
-    fn join(&mut self, key: FlowKey) -> u32 {
-        let both = key.conversation();
-        if let Some(number) = self.by_talk.get(&both) {
-            let talk = &mut self.talks[*number as usize];
-            talk.flows += 1;
-            return *number;
+    fn push(&mut self, talk: Talk) -> u32 {
+        if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
+            self.pieces.push(Vec::with_capacity(PIECE));
         }
-        let talk = Talk { key: both, server_port: key.dport, flows: 1 };
-        let number = match self.free_talks.pop() {
-            Some(number) => {
-                self.talks[number as usize] = talk;
-                number
+        let before = (self.pieces.len() - 1) * PIECE;
+        match self.pieces.last_mut() {
+            Some(piece) => {
+                piece.push(talk);
+                (before + piece.len() - 1) as u32
             }
-            None => {
-                self.talks.push(talk);
-                (self.talks.len() - 1) as u32
-            }
-        };
-        self.by_talk.insert(both, number);
-        number
+            None => 0,
+        }
+    }
+
+    fn talk(&self, number: u32) -> &Talk {
+        &self.pieces[number as usize / PIECE][number as usize % PIECE]
+    }
+
+    fn talk_mut(&mut self, number: u32) -> &mut Talk {
+        &mut self.pieces[number as usize / PIECE][number as usize % PIECE]
     }
 
     pub fn flow(&self, number: u32) -> &Flow {
-        &self.flows[number as usize]
+        &self.talk(number >> 1).ways[(number & 1) as usize]
     }
 
     pub fn flow_mut(&mut self, number: u32) -> &mut Flow {
-        &mut self.flows[number as usize]
+        &mut self.talk_mut(number >> 1).ways[(number & 1) as usize]
+    }
+
+    /// Who sends to whom in this direction.
+    pub fn key(&self, number: u32) -> FlowKey {
+        let talk = self.talk(number >> 1);
+        let key = FlowKey { vlan: self.flow(number).vlan, ..talk.key };
+        if number & 1 == 0 {
+            key
+        } else {
+            key.reversed()
+        }
     }
 
     /// The port that the SYN, or else the first packet of the conversation, went to.
     pub fn server_port(&self, number: u32) -> u16 {
-        self.talks[self.flows[number as usize].talk as usize].server_port
+        self.talk(number >> 1).server_port
     }
 
+    /// Whether the other direction was seen as well.
+    pub fn is_answered(&self, number: u32) -> bool {
+        self.talk(number >> 1).ways[(number & 1 ^ 1) as usize].packets > 0
+    }
+
+    /// Directions with packets.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
-        self.flows.iter().enumerate().filter(|(_, flow)| flow.alive).map(|(number, flow)| (number as u32, flow))
+        let talks = self.pieces.iter().flatten().enumerate().filter(|(_, talk)| talk.alive);
+        talks.flat_map(|(number, talk)| {
+            let ways = talk.ways.iter().enumerate().filter(|(_, flow)| flow.packets > 0);
+            ways.map(move |(way, flow)| ((number << 1 | way) as u32, flow))
+        })
     }
 
     /// Packets of flows that found no room.
@@ -184,57 +261,58 @@ impl FlowTable {
         self.overflow
     }
 
+    fn records(&self) -> usize {
+        self.pieces.iter().map(Vec::len).sum()
+    }
+
     /// Look at up to `steps` records and forget those that are idle; called now and then, it goes round the table.
     pub fn expire(&mut self, now_ns: u64, steps: usize) {
         let Some(idle) = self.limits.idle_ns else { return };
-        for _ in 0..steps.min(self.flows.len()) {
-            self.sweep = (self.sweep + 1) % self.flows.len();
-            let flow = &self.flows[self.sweep];
-            if flow.alive && flow.last_ns.saturating_add(idle) < now_ns {
-                self.forget(self.sweep);
+        let records = self.records();
+        for _ in 0..steps.min(records) {
+            self.sweep = (self.sweep + 1) % records;
+            let talk = self.talk(self.sweep as u32);
+            if talk.alive && talk.last_ns().saturating_add(idle) < now_ns {
+                self.forget(self.sweep as u32);
             }
         }
     }
 
-    /// Make room for one flow; false when none may go.
+    /// Make room for one conversation; false when none may go.
     fn push_out(&mut self, now_ns: u64) -> bool {
         if self.limits.idle_ns.is_none() {
             return false;
         }
+        let records = self.records();
         let mut stalest = None;
-        for _ in 0..LOOK.min(self.flows.len()) {
-            self.sweep = (self.sweep + 1) % self.flows.len();
-            let flow = &self.flows[self.sweep];
-            if flow.alive && stalest.is_none_or(|(last_ns, _)| flow.last_ns < last_ns) {
-                stalest = Some((flow.last_ns, self.sweep));
+        for _ in 0..LOOK.min(records) {
+            self.sweep = (self.sweep + 1) % records;
+            let talk = self.talk(self.sweep as u32);
+            if talk.alive && stalest.is_none_or(|(last_ns, _)| talk.last_ns() < last_ns) {
+                stalest = Some((talk.last_ns(), self.sweep));
             }
         }
         match stalest {
             Some((last_ns, number)) if last_ns.saturating_add(RECENT_NS) < now_ns => {
-                self.forget(number);
+                self.forget(number as u32);
                 true
             }
             _ => false,
         }
     }
 
-    fn forget(&mut self, number: usize) {
-        let flow = &mut self.flows[number];
-        flow.alive = false;
-        self.by_key.remove(&flow.key);
-        let talk = flow.talk;
-        self.free.push(number as u32);
-        self.leave(talk);
+    fn forget(&mut self, number: u32) {
+        let talk = self.talk_mut(number);
+        talk.alive = false;
+        let tag = talk.tag;
+        self.index.remove(tag, number);
+        self.free.push(number);
     }
+}
 
-    fn leave(&mut self, number: u32) {
-        let talk = &mut self.talks[number as usize];
-        talk.flows -= 1;
-        if talk.flows == 0 {
-            self.by_talk.remove(&talk.key);
-            self.free_talks.push(number);
-        }
-    }
+/// The mark of a conversation that is set apart by its tags; 0 is the one that is not.
+fn apart(vlan: u32) -> u32 {
+    vlan.wrapping_add(1).max(1)
 }
 
 /// The server's port when this segment opens a connection.
@@ -287,13 +365,34 @@ mod tests {
     }
 
     #[test]
+    fn tags_on_one_direction_only_do_not_split_a_conversation_and_other_tags_make_another() {
+        let mut table = FlowTable::new(Limits { flows: 10, idle_ns: None });
+        let tagged = Packet { vlan: 7, ..packet(40_000, 53, 0) };
+        let ask = see(&mut table, &tagged);
+        let answer = see(&mut table, &reverse(&packet(40_000, 53, 0)));
+        assert_eq!(ask.map(|n| n >> 1), answer.map(|n| n >> 1));
+        let routed = see(&mut table, &Packet { vlan: 8, ..tagged });
+        assert_ne!(routed.map(|n| n >> 1), ask.map(|n| n >> 1));
+        assert_eq!(see(&mut table, &tagged), ask);
+        assert_eq!(see(&mut table, &Packet { vlan: 8, ..tagged }), routed);
+        let keys: Vec<_> = table.iter().map(|(number, flow)| (table.key(number).vlan >> 16, flow.packets)).collect();
+        assert_eq!(keys.len(), 3);
+        assert_eq!(table.key(ask.unwrap_or(0)).sport, 40_000);
+    }
+
+    #[test]
+    fn a_conversation_with_one_mark_fits_what_the_design_says() {
+        assert!(std::mem::size_of::<Talk>() + 16 <= 320, "{}", std::mem::size_of::<Talk>());
+    }
+
+    #[test]
     fn a_flood_pushes_out_stale_flows_but_no_recent_one() {
         let second = 1_000_000_000;
         let mut table = FlowTable::new(Limits { flows: 3, idle_ns: Some(300 * second) });
         for (port, at) in [(1, 0), (2, 5), (3, 9), (4, 10), (5, 10), (6, 10)] {
             see(&mut table, &packet(port, 9, at * second));
         }
-        let mut kept: Vec<_> = table.iter().map(|(_, flow)| flow.key.sport).collect();
+        let mut kept: Vec<_> = table.iter().map(|(number, _)| table.key(number).sport).collect();
         kept.sort_unstable();
         assert_eq!((kept, table.overflow()), (vec![3, 4, 5], 1));
     }
