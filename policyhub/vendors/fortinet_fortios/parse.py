@@ -108,6 +108,7 @@ def _read(reading: Reading) -> None:
         network.read_routes(reading, scope)
         policies.read_policies(reading, scope)
         network.read_policy_routes(reading, scope)
+        network.read_sdwan_rules(reading, scope)
         nat.read_central_snat(reading, scope)
         nat.read_policy_nat(reading, scope)
         qos.read_qos(reading, scope)

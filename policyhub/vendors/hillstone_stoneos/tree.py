@@ -53,6 +53,8 @@ class Node:
         """Line numbers of itself and everything below, sorted."""
         if not self.children:
             return tuple(self.numbers)
+        if not any(child.children for child in self.children):
+            return tuple(sorted([*self.numbers, *(number for child in self.children for number in child.numbers)]))
         return tuple(sorted(number for node in self.walk() for number in node.numbers))
 
     def walk(self) -> Iterator[Node]:
@@ -82,10 +84,12 @@ class _Builder:
         if len(line.text) > MAX_LINE:
             self.ledger.unparsed(line, "the line is too long to be configuration")
             return Line(line.number, 0, "")
-        if line.indent == 0 and FRAMES.match(line.text):
+        if line.indent or line.text == "exit":
+            return line
+        if FRAMES.match(line.text):
             self.ledger.understood(*(() if line.text[0] == "!" else (line.number,)))
             return Line(line.number, 0, "")
-        prompt = PROMPT.match(line.text)
+        prompt = PROMPT.match(line.text) if "#" in line.text or ">" in line.text else None
         if prompt is None:
             return line
         rest = line.text[prompt.end() :].strip()
