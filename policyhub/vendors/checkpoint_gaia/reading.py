@@ -30,9 +30,12 @@ class Layer:
 
 @dataclass(slots=True)
 class Reading:
-    """State of one parse. objects: by uid. cleanup: layer name -> implicit cleanup action. packages: their layers in order."""
+    """State of one parse. rows: the text line by line. objects: by uid.
 
-    lines: dict[int, Line]
+    cleanup: layer name -> implicit cleanup action. packages: names of their layers, in order.
+    """
+
+    rows: list[str]
     ledger: LineLedger = field(default_factory=LineLedger)
     budget: Budget = field(default_factory=Budget)
     objects: dict[str, Item] = field(default_factory=dict)
@@ -49,6 +52,9 @@ class Reading:
     service_objects: list[ServiceObject] = field(default_factory=list)
     groups: list[ObjectGroup] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
+
+    def line(self, number: int) -> Line:
+        return Line(number, 0, self.rows[number - 1].strip())
 
     def known(self, entry: Any) -> Item | None:
         """The object that an entry names: by uid, by name, or written out in place."""
@@ -73,13 +79,14 @@ class Reading:
 
     def leave(self, first: int, last: int, reason: str) -> None:
         for number in range(first, last + 1):
-            if self.lines[number].text:
-                self.ledger.unparsed(self.lines[number], reason)
+            if self.rows[number - 1].strip():
+                self.ledger.unparsed(self.line(number), reason)
 
     def leave_unknown(self, item: Item, keys: frozenset[str], where: str) -> None:
         """Keys that nobody knows stay, by the line that names them."""
         for key in item:
             if key not in keys:
                 quoted = f'"{key}"'
-                at = next((n for n in range(item.first, item.last + 1) if quoted in self.lines[n].text), item.first)
-                self.ledger.unparsed(self.lines[at], f"{key[:40]!r} is not understood in {where}")
+                inside = range(item.first, item.last + 1) if item.last > item.first else ()
+                at = next((n for n in inside if quoted in self.rows[n - 1]), item.first)
+                self.ledger.unparsed(self.line(at), f"{key[:40]!r} is not understood in {where}")
