@@ -15,7 +15,7 @@ TITLE = re.compile(
     r"shared pool occupancy per PG|.*):|Egress .*:|"
     r"Changed polling interval to \d+ms|The rates are calculated within \d+ seconds period|Reading ACL info\.\.\.|"
     r"Total number of ACL (?:Tables|Rules): \d+|Last cached time was .*|(?:Pool|Profile)(?: for namespace \w+)?: \S+|"
-    r"Switch (?:Trimming|Wide).*|Port (?:Tx|Rx|Ingress|Egress).*|Packet Trimming.*|BIN\d+.*)$"
+    r"Switch (?:Trimming|Wide).*|Packet Trimming.*|BIN\d+.*)$"
 )
 
 
