@@ -25,6 +25,7 @@ SIGNS = (
     (r'"domain-type" ?: ?"(domain|data domain|global domain)"', 0.7),
     (r'"type" ?: ?"(service-(tcp|udp|icmp|other|group)|group-with-exclusion|simple-gateway)"', 0.6),
     (r'"(mask-length4|subnet4|icmp-type|implicit-cleanup-action|ipv4-address-first)" ?:', 0.3),
+    (r'"uid" ?: ?"[^"]*", ?\s*"name" ?: ?"[^"]*", ?\s*"type" ?: ?"(host|network|group|address-range|time)"', 0.4),
     (r"^# Language version: \d", 0.9),
     (r"^# Configuration of \S+", 0.4),
     (r"^(set|add) (installer policy|clienv|bonding group|expert-password|core-dump|web ssl-port|virtual-system)\b", 0.6),
