@@ -105,6 +105,9 @@ class Reading:
     policies: list[Policy] = field(default_factory=list)
     nat_rules: list[NatRule] = field(default_factory=list)
     qos_policies: list[QosPolicy] = field(default_factory=list)
+    hostname: str = ""
+    version: str = ""
+    managed_by: str = ""
     translated: set[str] = field(default_factory=set)
 
     def scope(self, context: str) -> Scope:
