@@ -128,3 +128,25 @@ def test_nat_without_a_dictionary_keeps_its_uids() -> None:
 def test_a_quote_that_is_never_closed_is_a_letter() -> None:
     (port,) = VENDOR.parse('set interface eth0 comments "half a text\n').interfaces
     assert port.description == '"half a text'
+
+
+def test_logs_name_one_rule_per_layer() -> None:
+    text = (
+        '<134>1 2026-11-30T06:00:00Z fw1 CheckPoint 1 - [action:"Accept"; layer_name:"Network"; layer_name:"Web"; rule_uid:"u1"; '
+        'rule_uid:"u2"; time:"1796018400"]\n'
+        '<134>1 2026-11-30T06:00:05Z fw1 CheckPoint 1 - [action:"Update"; layer_name:"Network"; rule_uid:"u1"]\n'
+        "CEF:0|Check Point|VPN-1 & FireWall-1|Check Point|Log|https|Unknown|act=Drop rt=1796018410000 layer_name=Network "
+        "rule_uid=u3\n"
+        "no rule here\n"
+    )
+    assert VENDOR.rule_uses is not None
+    uses = {(use.policy, use.key): use for use in VENDOR.rule_uses(text)}
+    assert {key: use.sessions for key, use in uses.items()} == {("Network", "u1"): 1, ("Web", "u2"): 1, ("Network", "u3"): 1}
+    assert uses["Network", "u1"].last_at == datetime(2026, 11, 30, 6, 0, 5, tzinfo=UTC)
+    assert uses["Network", "u3"].first_at == datetime.fromtimestamp(1796018410, UTC)
+
+
+def test_a_log_that_names_a_rule_without_its_layer_says_so() -> None:
+    assert VENDOR.rule_uses is not None
+    (use,) = VENDOR.rule_uses('[action:"Accept"; rule_uid:"{u9}"; time:"x"]')
+    assert (use.policy, use.key, use.sessions, use.first_at) == ("", "u9", 1, None)

@@ -105,6 +105,7 @@ def _config(reading: Reading, clish: Clish, policies: list[Policy]) -> DeviceCon
         addresses=tuple(reading.address_objects),
         services=tuple(reading.service_objects),
         groups=tuple(reading.groups),
+        zones=tuple(reading.zones),
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,

@@ -7,7 +7,7 @@ from typing import Any
 
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject
+from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import Budget
@@ -42,6 +42,7 @@ class Reading:
     by_name: dict[str, str] = field(default_factory=dict)
     addresses: NameTable[AddressSet] = field(default_factory=address_table)
     services: NameTable[Services] = field(default_factory=service_table)
+    gateways: list[Item] = field(default_factory=list)
     layers: dict[str, Layer] = field(default_factory=dict)
     layer_names: dict[str, str] = field(default_factory=dict)
     cleanup: dict[str, str] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Reading:
     address_objects: list[AddressObject] = field(default_factory=list)
     service_objects: list[ServiceObject] = field(default_factory=list)
     groups: list[ObjectGroup] = field(default_factory=list)
+    zones: list[Zone] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
