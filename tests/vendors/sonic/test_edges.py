@@ -94,8 +94,9 @@ def test_nested_objects_of_one_name_are_put_together() -> None:
     ("text", "reasons"),
     [
         ('{"a": 1\n"b" }', ["a name without a value"]),
-        ("}\n", ["nothing is open that } closes"]),
-        ('{"ACL_RULE": {"T|A": {"PRIORITY": "1"]\n}', ["] closes what something else opened"]),
+        ('{"ACL_TABLE": {}}\n}', ["nothing is open that } closes"]),
+        ('{"ACL_RULE": {"T|A": {"PRIORITY": "1"]\n}', ["nothing is open that ] closes"]),
+        ('[{"ACL_RULE_TABLE:T:R": {"PRIORITY": "1"]', ["] closes what something else opened"]),
         ('[\n{"ACL_RULE_TABLE:T:R": {"PRIORITY": "1"}, "OP": "SET"}\n: ', ["a colon without a name"]),
         ("{\nx: 1\n}", ["not JSON"]),
     ],
