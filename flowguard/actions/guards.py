@@ -16,6 +16,7 @@ from flowguard.queries.specs import spec_of
 from policyhub.actions import audit, changes
 from policyhub.actions.configs import latest_config
 from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec, canonical_member
+from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, DscpMap, served_no_better
 from policyhub.models import Change, Device
 
@@ -61,6 +62,7 @@ def propose(
     own_name = name.upper() if name.upper().startswith(OWN_PREFIX) else OWN_PREFIX + name.upper()
     spec = GuardSpec(own_name, tuple(interfaces), frozenset(marks), target, rate_bps)
     require_target_class(device, target)
+    who = audit.who(requested_by, via)
     with transaction.atomic():
         known = Guard.objects.select_for_update().filter(device=device, name=spec.name).first()
         if known and known.state != Guard.State.REMOVED and known.install_change_id is not None:
@@ -73,11 +75,24 @@ def propose(
             guard.spec["first_member"] = canonical_member(first_member)
         guard.install_change = guard.remove_change = None
         guard.save()
-        who = audit.who(requested_by, via)
         audit.record("guard.proposed", actor=who, at=now, guard=guard.pk, device=device.name, spec=guard.spec)
-    guard.install_change = _plan(guard, ChangeKind.GUARD_INSTALL, reason, requested_by, via, now)
+    try:
+        guard.install_change = _plan(guard, ChangeKind.GUARD_INSTALL, reason, requested_by, via, now)
+    except PolicyHubError as error:
+        _forget(guard, is_new=known is None, actor=who, error=error, now=now)
+        raise
     guard.save(update_fields=["install_change"])
     return guard
+
+
+def _forget(guard: Guard, *, is_new: bool, actor: str, error: PolicyHubError, now: datetime) -> None:
+    """The device could not be read: nothing was planned, and the name is free for the next try."""
+    with transaction.atomic():
+        if is_new:
+            Guard.objects.filter(pk=guard.pk, install_change=None).delete()
+        else:
+            Guard.objects.filter(pk=guard.pk, install_change=None).update(state=Guard.State.REMOVED)
+        audit.record("guard.not-planned", actor=actor, at=now, device=guard.device.name, name=guard.name, error=error.code)
 
 
 def remove(*, guard: Guard, reason: str, requested_by: User, via: str = "", now: datetime) -> Guard:

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 
 from flowguard.actions.writers import one_ingest_at_a_time
+from flowguard.domain.errors import FlowGuardError
 from flowguard.models import IdentityEntry
 from flowguard.queries.identities import identities
 from policyhub.actions import audit
@@ -17,6 +18,8 @@ from policyhub.domain.identity import Identity, read_identities
 from policyhub.models import Realm
 
 Key = tuple[str, str]
+# A file that lost its second half looks like one that means it. More than this share goes only with a second word.
+MOST_REMOVED_UNASKED = 0.1
 _LONGEST = {"name": 128, "business": 255, "owner": 128, "active_window": 64, "realm": 64}
 
 
@@ -33,6 +36,15 @@ class Difference:
     def is_empty(self) -> bool:
         return not (self.added or self.removed or self.changed)
 
+    @property
+    def before(self) -> int:
+        """Entries in the ledger as it was."""
+        return len(self.removed) + len(self.changed) + self.same
+
+    @property
+    def removes_much(self) -> bool:
+        return len(self.removed) > MOST_REMOVED_UNASKED * self.before
+
     def lines(self) -> list[str]:
         """One line per entry: `+` added, `-` removed, `~` changed with the fields that differ."""
         told = [(_key(one), f"+ {_label(one)}") for one in self.added]
@@ -41,10 +53,28 @@ class Difference:
         return [line for _, line in sorted(told)]
 
 
-def import_identities(*, text: str, file: str, actor: object, now: datetime, dry_run: bool = False) -> Difference:
-    """Make the ledger equal to the CSV `text`. Raises BadInput naming file, line and cure; then nothing was changed.
+class RemovesMuch(FlowGuardError):
+    """The file lacks more than a tenth of the ledger, and nobody said that this is meant. `difference`: what it would change."""
 
-    dry_run: only say what would change. An empty CSV is refused: without identities every priority packet becomes a verdict.
+    code = "FG-E013"
+
+    def __init__(self, file: str, difference: Difference) -> None:
+        gone, before = len(difference.removed), difference.before
+        super().__init__(
+            f"{file}: would remove {gone} of {before} entries, more than a tenth; nothing was changed. "
+            "Is the file whole? Then confirm it (--replace)",
+            file=file, removed=gone, entries=before,
+        )  # fmt: skip
+        self.difference = difference
+
+
+def import_identities(
+    *, text: str, file: str, actor: object, now: datetime, dry_run: bool = False, replace: bool = False
+) -> Difference:
+    """Make the ledger equal to the CSV `text`. Raises BadInput naming file, line and cure, RemovesMuch; then nothing was changed.
+
+    dry_run: only say what would change. replace: the file is whole, although it lacks more than a tenth of the ledger.
+    An empty CSV is refused: without identities every priority packet becomes a verdict.
     """
     wanted = read_identities(text, file)
     if not wanted:
@@ -52,6 +82,8 @@ def import_identities(*, text: str, file: str, actor: object, now: datetime, dry
     _fits(wanted, file)
     with transaction.atomic(), one_ingest_at_a_time():
         difference = compare(identities(), wanted)
+        if difference.removes_much and not (dry_run or replace):
+            raise RemovesMuch(file, difference)
         if not dry_run and not difference.is_empty:
             _apply(difference)
             audit.record(

@@ -18,8 +18,9 @@ from flowguard.queries.identities_listing import search as find_identities
 from flowguard.queries.sensors import sensor_rows
 from policyhub.console import registry
 from policyhub.console.labels import WORDS
-from policyhub.console.registry import Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
-from policyhub.models import ChangeEvent
+from policyhub.console.registry import DeviceAct, Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
+from policyhub.models import ChangeEvent, Device
+from policyhub.vendorkit.registry import REGISTRY
 
 NAVIGATION = (
     NavEntry(
@@ -67,6 +68,14 @@ def register() -> None:
     )
     registry.streams.register(Stream("enforcement", _enforcement_events, "flowguard.view_enforcement"))
     registry.pulses.register(Pulse("traffic", home.pulse))
+    label = gettext_lazy("Propose a guard")
+    registry.device_acts.register(
+        DeviceAct("guard", label, "console:guards-propose", "guards", "flowguard.add_guard", _can_hold_a_guard)
+    )
+
+
+def _can_hold_a_guard(device: Device) -> bool:
+    return device.platform in REGISTRY.names() and REGISTRY.get(device.platform).render is not None
 
 
 def _sensors(user: Any, now: datetime) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -12,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from flowguard.console.labels import verdict_title
 from flowguard.models import Enforcement, Verdict
 from policyhub.console.forms import ANY, FilterForm
+from policyhub.domain.device_config import Interface
+from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, dscp_name
 from policyhub.models.findings import SEVERITIES
 
 SINCE = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
@@ -47,6 +51,41 @@ class EnforcementFilterForm(FilterForm):
 
 class IdentityFilterForm(FilterForm):
     core = forms.ChoiceField(label=_("Class"), choices=[ANY, ("core", _("core")), ("non-core", _("not core"))], required=False)
+
+
+class GuardForm(forms.Form):
+    """What a guard is: which interfaces it stands at, inbound, and what members' packets become. known: interfaces as read."""
+
+    name = forms.RegexField(
+        r"^[A-Za-z0-9]{1,12}$",
+        label=_("Name"),
+        error_messages={"invalid": _("Up to twelve letters or digits; PHG- is put before them.")},
+    )
+    interfaces = forms.MultipleChoiceField(label=_("Interfaces, inbound"), required=False, widget=forms.CheckboxSelectMultiple)
+    others = forms.CharField(label=_("Other interfaces"), required=False, max_length=500)
+    marks = forms.MultipleChoiceField(label=_("Takes"), choices=[(str(mark), dscp_name(mark)) for mark in sorted(PRIORITY_DSCP)])
+    target = forms.TypedChoiceField(label=_("Rewrites to"), choices=[(str(DF), "DF (0)"), (str(CS1), "CS1 (8)")], coerce=int)
+    rate_mbps = forms.FloatField(
+        label=_("Meter for all members together (Mbit/s)"), required=False, min_value=0.064, max_value=1_000_000
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=500)
+
+    def __init__(self, *args: Any, known: Iterable[Interface] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        told = [(one.name, f"{one.name} · {one.description}" if one.description else one.name) for one in known]
+        self.fields["interfaces"].choices = told  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        cleaned["interfaces"] = list(dict.fromkeys([*cleaned.get("interfaces", ()), *_names(cleaned.get("others", ""))]))
+        if not cleaned["interfaces"] and "interfaces" not in self.errors:
+            raise ValidationError(_("Choose at least one interface: where the traffic enters the device."))
+        return cleaned
+
+
+def _names(text: str) -> list[str]:
+    """Interface names in one field: by comma, since some hold blanks."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 class IdentityUploadForm(forms.Form):

@@ -135,8 +135,12 @@ def _blind(watch: Watch) -> Headline:
         text = _("No sensor judges the traffic at the moment.")
         quiet = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
         blind = _("Without a bundle: %(names)s.") % {"names": ", ".join(watch.blind)} if watch.blind else ""
-        note = " ".join(part for part in (quiet, blind) if part)
+        note = " ".join(part for part in (quiet, blind, _idle(watch)) if part)
     return Headline(Alarm.BLIND, text, reverse("console:sensors"), _("Open the sensors"), note=note)
+
+
+def _idle(watch: Watch) -> str:
+    return _("No recent packets: %(names)s.") % {"names": ", ".join(watch.idle)} if watch.idle else ""
 
 
 def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
@@ -156,8 +160,9 @@ def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
         Figure(_("Packets seen"), "" if watch.received is None else units.number(watch.received), hint),
         Figure(_("Dropped by the capture"), "" if watch.dropped is None else units.number(watch.dropped), hint),
     )
-    if watch.silent:
-        silent = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)}
-        return Headline(Alarm.WATCH, silent, reverse("console:sensors"), _("Open the sensors"), figures=figures, note=text)
+    silent = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
+    if silent or watch.idle:
+        told = " ".join(part for part in (silent, _idle(watch)) if part)
+        return Headline(Alarm.WATCH, told, reverse("console:sensors"), _("Open the sensors"), figures=figures, note=text)
     url, action = (reverse("console:traffic"), _("Look at them")) if quiet else ("", "")
     return Headline(Alarm.CALM, text, url, action, figures=figures)

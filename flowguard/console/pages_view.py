@@ -14,7 +14,7 @@ from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Ve
 from flowguard.queries import verdicts
 from flowguard.queries.ground import OPEN
 from flowguard.queries.sensors import sensor_rows
-from policyhub.console.changes_view import Step, named, section_diff
+from policyhub.console.changes_view import Step, expected_diff, named, section_diff
 from policyhub.console.forms import ReasonForm
 from policyhub.models import Change
 
@@ -79,7 +79,8 @@ def _all_marks(value: Any) -> bool:
 
 def guard(row: Guard) -> dict[str, Any]:
     change = row.remove_change if row.remove_change and row.state != Guard.State.PROPOSED else row.install_change
-    return {"guard": row, "spec": row.spec, "change": change, "diff": section_diff(change) if change else []}
+    seen = {"diff": section_diff(change), "expected": expected_diff(change)} if change else {}
+    return {"guard": row, "spec": row.spec, "change": change, **seen}
 
 
 def sensors(now: datetime) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from django.urls import path
 
-from flowguard.console.views import enforcements, pages
+from flowguard.console.views import enforcements, guards, pages
 
 urlpatterns = [
     path("traffic/", pages.traffic, name="traffic"),
     path("traffic/<int:pk>/", pages.verdict, name="traffic-detail"),
     path("identities/", pages.identities, name="identities"),
     path("identities/upload/", pages.upload, name="identities-upload"),
-    path("guards/", pages.guards, name="guards"),
-    path("guards/<int:pk>/", pages.guard, name="guards-detail"),
+    path("guards/", guards.index, name="guards"),
+    path("guards/<int:pk>/", guards.detail, name="guards-detail"),
+    path("devices/<int:pk>/guard/", guards.propose, name="guards-propose"),
     path("enforcements/", enforcements.index, name="enforcements"),
     path("enforcements/<int:pk>/", enforcements.detail, name="enforcements-detail"),
     path("enforcements/<int:pk>/withdraw/", enforcements.withdraw, name="enforcements-withdraw"),

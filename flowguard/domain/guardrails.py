@@ -252,13 +252,15 @@ def rate_of_pushes(s: Situation, limits: Limits) -> Railing:
         return Railing(
             "rate-of-pushes",
             Decision.PROPOSE,
-            Message(gettext_noop("%(pushes)d pushes in the last hour (at most %(limit)d)"), values),
+            Message(
+                gettext_noop("%(pushes)d additions to guards in the last hour (at most %(limit)d); removals do not count"), values
+            ),
         )
     since = s.seconds_since_device_push
     if since is None:
-        return Railing("rate-of-pushes", Decision.ACT, Message(gettext_noop("no earlier push to the device")))
+        return Railing("rate-of-pushes", Decision.ACT, Message(gettext_noop("nothing was added to a guard of the device before")))
     said = Message(
-        gettext_noop("last push to the device %(since).0f s ago (at least %(apart)d s apart)"),
+        gettext_noop("last addition to a guard of the device %(since).0f s ago (at least %(apart)d s apart)"),
         {"since": since, "apart": limits.device_interval_s},
     )
     return _rail("rate-of-pushes", since >= limits.device_interval_s, said, Decision.PROPOSE)
@@ -266,7 +268,7 @@ def rate_of_pushes(s: Situation, limits: Limits) -> Railing:
 
 def flapping(s: Situation, limits: Limits) -> Railing:
     values = {"times": s.member_pushes_last_day, "limit": limits.member_per_day}
-    said = Message(gettext_noop("%(times)d times in 24 h (at most %(limit)d)"), values)
+    said = Message(gettext_noop("added %(times)d times in 24 h (at most %(limit)d)"), values)
     return _rail("flapping", s.member_pushes_last_day < limits.member_per_day, said, Decision.PROPOSE)
 
 

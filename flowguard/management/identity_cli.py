@@ -7,12 +7,16 @@ import getpass
 import ipaddress
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 from policyhub.domain.errors import BadInput
 from policyhub.domain.identity import Identity
 from policyhub.domain.reading import read_text
+
+if TYPE_CHECKING:
+    from flowguard.actions.identities import Difference
 
 NEEDS_DJANGO = True
 
@@ -22,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     load = commands.add_parser("import", help="make the ledger equal to a CSV; prints what changes")
     load.add_argument("csv", type=Path, help="prefix,name,business,owner,class,allowed_dscp,active_window,peak_mbps[,realm]")
     load.add_argument("--dry-run", action="store_true", help="only print what would change")
+    load.add_argument("--replace", action="store_true", help="also when more than a tenth of the ledger would be removed")
     commands.add_parser("list", help="every entry, one line each")
     show = commands.add_parser("show", help="who an address is")
     show.add_argument("address")
@@ -33,17 +38,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from flowguard.actions.identities import import_identities
+    from flowguard.actions.identities import RemovesMuch, import_identities
 
     actor = f"cli:{getpass.getuser()}"
     text = read_text(args.csv)
-    told = import_identities(text=text, file=str(args.csv), actor=actor, now=timezone.now(), dry_run=args.dry_run)
-    for line in told.lines():
-        sys.stdout.write(f"{line}\n")
+    try:
+        told = import_identities(
+            text=text, file=str(args.csv), actor=actor, now=timezone.now(), dry_run=args.dry_run, replace=args.replace
+        )
+    except RemovesMuch as refused:
+        _print(refused.difference)
+        raise
+    _print(told)
     done = "would change" if args.dry_run else "imported"
     counts = f"{len(told.added)} added, {len(told.removed)} removed, {len(told.changed)} changed, {told.same} as before"
     sys.stdout.write(f"{done}: {counts}\n")
+    if args.dry_run and told.removes_much:
+        sys.stdout.write("more than a tenth would be removed: the import needs --replace\n")
     return 0
+
+
+def _print(told: Difference) -> None:
+    for line in told.lines():
+        sys.stdout.write(f"{line}\n")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Min
 
 from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
 from flowguard.queries.ground import OPEN
+from flowguard.queries.sensors import sees_nothing
+from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.finding import Severity
 
 WINDOW = timedelta(hours=24)
@@ -24,6 +29,7 @@ class Departure:
     """Verdicts of one business (or one unknown sender) on one mark.
 
     bps: mean over packet time, None when all packets share one instant. blame: "host" or "network".
+    seen_at: when its last packet passed; a backlog that arrives late burned then, not now.
     held: its senders' marks are taken off now. moving: an enforcement is on its way. waits: an enforcement waits for a person.
     """
 
@@ -38,7 +44,7 @@ class Departure:
     bps: float | None
     first_ns: int
     last_ns: int
-    received_at: datetime
+    seen_at: datetime
     verdict: int
     enforcement: int | None
     held: bool
@@ -47,13 +53,14 @@ class Departure:
     needs_person: bool
 
     def burns(self, now: datetime) -> bool:
-        return now - self.received_at <= BURNS_FOR
+        return now - self.seen_at <= BURNS_FOR
 
 
 def departures(now: datetime) -> list[Departure]:
     """Worst first: severity, then volume. Two queries. Left out: information, duplicates, what our own guards rewrote."""
-    rows = Verdict.objects.filter(received_at__gte=now - WINDOW).exclude(severity=Severity.INFO)
-    rows = rows.exclude(standing__in=NOBODYS).defer("evidence", "signals").order_by("-last_ns")[:MOST]
+    since = int((now - WINDOW).timestamp()) * SECOND_NS
+    rows = Verdict.objects.filter(last_ns__gte=since).exclude(severity=Severity.INFO).exclude(standing__in=NOBODYS)
+    rows = rows.defer("evidence", "signals").annotate(told_at=F("batch__received_at")).order_by("-last_ns")[:MOST]
     groups: dict[tuple[str, str, int], list[Verdict]] = {}
     for row in rows:
         who = row.business or row.identity_name or str(row.src)
@@ -91,7 +98,7 @@ def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tup
         bps=_rate(rows),
         first_ns=min(row.first_ns for row in rows),
         last_ns=max(row.last_ns for row in rows),
-        received_at=max(row.received_at for row in rows),
+        seen_at=max(_seen_at(row) for row in rows),
         verdict=max(rows, key=lambda row: row.bytes).pk,
         enforcement=max((row.pk for row in by_source), default=None),
         held=len(by_source) == len(senders) and states <= set(HELD),
@@ -99,6 +106,12 @@ def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tup
         waits="proposed" in states,
         needs_person="needs-person" in states,
     )
+
+
+def _seen_at(row: Any) -> datetime:
+    """Packet time. A sensor's clock that is ahead makes no packet younger than the batch that told of it."""
+    packet = datetime.fromtimestamp(row.last_ns // SECOND_NS, tz=UTC)
+    return packet if row.told_at is None else min(packet, row.told_at)
 
 
 def _rate(rows: Sequence[Verdict]) -> float | None:
@@ -115,12 +128,16 @@ def _rate(rows: Sequence[Verdict]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who looks. judging: sensors heard lately that judge. silent: known but not heard. blind: heard, without a bundle."""
+    """Who looks. judging: sensors heard lately that judge and see packets. silent: known but not heard.
+
+    blind: heard, without a bundle. idle: heard, with a bundle, but no packet came lately.
+    """
 
     total: int
     judging: int
     silent: tuple[str, ...]
     blind: tuple[str, ...]
+    idle: tuple[str, ...]
     dropped: int | None
     received: int | None
 
@@ -132,9 +149,10 @@ def watch(now: datetime) -> Watch:
     received = [s.health.get("received") for s in heard]
     return Watch(
         total=len(sensors),
-        judging=sum(1 for s in heard if s.judging),
+        judging=sum(1 for s in heard if s.judging and not sees_nothing(s.health, now)),
         silent=tuple(s.name for s in sensors if s not in heard),
         blind=tuple(s.name for s in heard if not s.judging),
+        idle=tuple(s.name for s in heard if s.judging and sees_nothing(s.health, now)),
         dropped=sum(sum(d.values()) for d in drops if d) if drops and all(d is not None for d in drops) else None,
         received=sum(r for r in received if r) if received and all(r is not None for r in received) else None,
     )
@@ -166,10 +184,14 @@ def losses(seconds: int = 10, enough: int = 50) -> dict[int, Loss]:
 
 
 def done_today(now: datetime, limit: int = 8) -> list[EnforcementEvent]:
-    """Milestones of enforcements in the last 24 h, newest first."""
-    told = ("active", "expired", "reverted", "failed", "needs-person", "proposed")
-    rows = EnforcementEvent.objects.select_related("enforcement__guard__device").filter(at__gte=now - WINDOW, state__in=told)
-    return list(rows.order_by("-pk")[:limit])
+    """What enforcements came to in the last 24 h, newest first. Each state is told once, when it was reached.
+
+    A proposal waits for a person: nothing is done yet.
+    """
+    told = ("active", "expired", "reverted", "failed", "needs-person")
+    first = EnforcementEvent.objects.filter(state__in=told).order_by().values("enforcement", "state").annotate(pk_first=Min("pk"))
+    rows = EnforcementEvent.objects.select_related("enforcement__guard__device").filter(at__gte=now - WINDOW)
+    return list(rows.filter(pk__in=first.values("pk_first")).order_by("-pk")[:limit])
 
 
 def needs_person() -> list[Enforcement]:
@@ -184,6 +206,7 @@ def waiting() -> list[Enforcement]:
 
 def pulse() -> str:
     event = EnforcementEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    verdict = Verdict.objects.order_by("-received_at").values_list("pk", "revision").first() or (0, 0)
+    verdict = Verdict.objects.order_by("-last_ns", "-pk").values_list("pk", "revision").first() or (0, 0)
+    newest = Verdict.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     judging = "".join("1" if known else "0" for known in Sensor.objects.order_by("pk").values_list("judging", flat=True))
-    return f"{event}.{verdict[0]}.{verdict[1]}.{judging}"
+    return f"{event}.{newest}.{verdict[0]}.{verdict[1]}.{judging}"

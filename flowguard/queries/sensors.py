@@ -10,19 +10,26 @@ from django.db.models import Count, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
 from flowguard.models import Sensor, StreamGap, VerdictBatch
+from flowguard.queries.windows import SECOND_NS
 
 SILENT_AFTER_S = 30
+NO_PACKETS_AFTER_S = 60
 State = VerdictBatch.State
 
 
 @dataclass(frozen=True, slots=True)
 class SensorRow:
-    """silent_s: seconds since the last contact, None = never. dropped: packets and batches lost by cause, None = not reported."""
+    """silent_s: seconds since the last contact, None = never. dropped: packets and batches lost by cause, None = not reported.
+
+    packet_s: age of the newest packet that it told of, in seconds; None = not reported. sees_nothing: see there.
+    """
 
     pk: int
     name: str
     silent_s: float | None
     judging: bool
+    packet_s: float | None
+    sees_nothing: bool
     bundle_version: str
     dropped: int | None
     gaps: int
@@ -46,6 +53,18 @@ def sensor_rows(*, now: datetime) -> list[SensorRow]:
     return [_row(sensor, now) for sensor in rows]
 
 
+def packet_age_s(health: dict[str, Any], now: datetime) -> float | None:
+    """Seconds since the newest packet that the sensor told of, by packet time; None = it does not say."""
+    newest = health.get("last_packet_ns")
+    return max(0.0, now.timestamp() - newest / SECOND_NS) if isinstance(newest, int) and newest else None
+
+
+def sees_nothing(health: dict[str, Any], now: datetime) -> bool:
+    """Whether it says itself that no packet came, or none lately: then its judging proves nothing. Not to say so is no sign."""
+    age = packet_age_s(health, now)
+    return health.get("received") == 0 or (age is not None and age > NO_PACKETS_AFTER_S)
+
+
 def _count(rows: Any) -> Any:
     counted = rows.order_by().values("sensor").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
@@ -55,7 +74,8 @@ def _row(sensor: Any, now: datetime) -> SensorRow:
     seen = sensor.last_seen_at
     dropped = sensor.health.get("dropped")
     return SensorRow(
-        sensor.pk, sensor.name, (now - seen).total_seconds() if seen else None, sensor.judging, sensor.bundle_version,
+        sensor.pk, sensor.name, (now - seen).total_seconds() if seen else None, sensor.judging,
+        packet_age_s(sensor.health, now), sees_nothing(sensor.health, now), sensor.bundle_version,
         None if dropped is None else sum(count for count in dropped.values() if isinstance(count, int)),
         sensor.gap_count, sensor.waiting_count, sensor.poisoned_count, sensor.health,
     )  # fmt: skip

@@ -9,12 +9,13 @@ from datetime import datetime
 from django.db.models import Prefetch, Q, QuerySet
 
 from flowguard.models import Enforcement, IdentityEntry, Verdict
+from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.qos import PRIORITY_DSCP
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictFilter:
-    """ "" = no wish. standing "" = those that stand, "all" = all. since: received at or after."""
+    """ "" = no wish. standing "" = those that stand, "all" = all. since: with a packet at or after."""
 
     severity: str = ""
     name: str = ""
@@ -37,7 +38,7 @@ def verdicts(wish: VerdictFilter) -> QuerySet[Verdict]:
     if wish.text:
         rows = rows.filter(_about(wish.text))
     if wish.since:
-        rows = rows.filter(received_at__gte=wish.since)
+        rows = rows.filter(last_ns__gte=int(wish.since.timestamp()) * SECOND_NS)
     if wish.realm is not None:
         rows = rows.filter(realm=wish.realm)
     return rows.order_by("-last_ns", "-pk")

@@ -86,6 +86,21 @@ def give_credential(device: Device, credential: Credential, *, actor: object, no
     setattr(device, field, credential)
 
 
+def set_mode(group: DeviceGroup, mode: str, *, reason: str, actor: object, now: datetime) -> None:
+    """How far the service may go by itself on the group's devices: observe, propose, auto. Raises BadInput.
+
+    What was decided under the mode before is looked at again before it is planned and before it is approved.
+    """
+    if mode not in DeviceGroup.Mode.values:
+        raise BadInput(f"mode {mode!r} is not one of {', '.join(DeviceGroup.Mode.values)}")
+    with transaction.atomic():
+        row = DeviceGroup.objects.select_for_update().get(pk=group.pk)
+        was, row.mode = row.mode, mode
+        row.save(update_fields=["mode"])
+        audit.record("group.mode", actor=actor, at=now, group=row.name, was=was, mode=mode, profile=row.profile, reason=reason)
+    group.mode = mode
+
+
 def scan_host_key(device: Device, *, actor: object, now: datetime) -> HostKey:
     """Fetch the key without logging in; a new one waits for a person. Raises Unreachable, BadInput (no address)."""
     if not device.host:

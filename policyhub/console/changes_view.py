@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from policyhub.console import labels
-from policyhub.console.diff import side_by_side
+from policyhub.console.diff import DiffRow, expected, side_by_side
 from policyhub.console.forms import ApproveForm, ReasonForm
 from policyhub.domain.change_outcome import GuardPicture
 from policyhub.models import Change
@@ -93,6 +93,7 @@ def context(request: HttpRequest, change: Change) -> dict[str, Any]:
         "last_event": events[-1].pk if events else 0,
         "track": track(change),
         "diff": section_diff(change),
+        "expected": expected_diff(change),
         "trouble": labels.last_said(events) or change.error if labels.tone(change.state) == "bad" else "",
         "own": own,
         "approve_form": ApproveForm(request=request, initial={"plan_sha256": change.plan_sha256})
@@ -104,6 +105,11 @@ def context(request: HttpRequest, change: Change) -> dict[str, Any]:
         "failed_rails": [rail for rail in change.guardrails if not rail.get("passed")],
         "passed_rails": [rail for rail in change.guardrails if rail.get("passed")],
     }
+
+
+def expected_diff(change: Change) -> list[DiffRow]:
+    """Until the device was read back; empty for a plan without lines."""
+    return [] if change.after_section else expected(change.lines, change.inverse)
 
 
 def section_diff(change: Change) -> list[Any]:

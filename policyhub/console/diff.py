@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 CONTEXT = 3
+_TAKES_AWAY = re.compile(r"^\s*(?:no|undo)\s|(?:^|[\s;\"])(?:delete|destroy)\s", re.IGNORECASE)
+_LEAVES = frozenset({"quit", "exit", "!", "#"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,18 @@ def side_by_side(before: Sequence[str], after: Sequence[str], context: int = CON
                 )
             )
     return rows
+
+
+def expected(lines: Sequence[str], inverse: Sequence[str]) -> list[DiffRow]:
+    """What a plan is expected to add to, and take from, the device's configuration; nothing was read back yet.
+
+    The lines of the plan that add something stand on the right, those that its inverse would bring back on the left.
+    """
+    return side_by_side(list(_adds(inverse)), list(_adds(lines)))
+
+
+def _adds(lines: Iterable[str]) -> Iterable[str]:
+    return (line for line in lines if line.strip() not in _LEAVES and not _TAKES_AWAY.search(line))
 
 
 def _fold(rows: list[DiffRow], context: int) -> list[DiffRow]:

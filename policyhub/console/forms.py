@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from policyhub.console import reauth
-from policyhub.models import Change, DeviceGroup, Finding
+from policyhub.models import Change, Credential, DeviceGroup, Finding
 from policyhub.models.findings import SEVERITIES
 
 ANY = ("", _("any"))
@@ -136,7 +136,32 @@ class ApproveForm(PasswordForm):
 
 class ReasonForm(PasswordForm):
     reason = forms.CharField(label=_("Reason"), max_length=500, widget=forms.TextInput)
-    field_order = ("reason", "password")
+    field_order: tuple[str, ...] = ("reason", "password")
+
+
+class GroupModeForm(ReasonForm):
+    """Automatic mode changes devices without asking, so it is not one click away: the group's name has to be typed."""
+
+    mode = forms.ChoiceField(label=_("Mode"), choices=DeviceGroup.Mode.choices)
+    confirm = forms.CharField(label=_("Name of the group"), required=False, max_length=64)
+    field_order = ("mode", "confirm", "reason", "password")
+
+    def __init__(self, *args: Any, group: DeviceGroup, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("mode") == DeviceGroup.Mode.AUTO and cleaned.get("confirm", "").strip() != self.group.name:
+            raise ValidationError(_("Type the name of the group to confirm automatic mode. Nothing was done."))
+        return cleaned
+
+
+class DeviceLoginForm(PasswordForm):
+    """One login for reading, one for pushing: its purpose says which it becomes."""
+
+    credential = forms.ModelChoiceField(Credential.objects.order_by("name"), label=_("Login"))
+    field_order = ("credential", "password")
 
 
 class KillSwitchForm(ReasonForm):

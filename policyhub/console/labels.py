@@ -76,7 +76,7 @@ GUARDRAILS: dict[str, Text] = {
     "device-role": _("Role of the device"),
     "verifying-point": _("Packets can prove the effect"),
     "blast-radius": _("Blast radius"),
-    "rate-of-pushes": _("Rate of pushes"),
+    "rate-of-pushes": _("Rate of additions"),
     "flapping": _("Not the same host again and again"),
     "plan-lint": _("Plan lint"),
     "own-names": _("Own names only"),

@@ -1,4 +1,4 @@
-"""What the console is made of: navigation, home panels, headlines, search, live streams. Filled when the apps are ready.
+"""What the console is made of: navigation, home panels, headlines, search, live streams, acts. Filled when the apps are ready.
 
 flowguard registers its own here; policyhub never asks who did. A key registered twice is a programming error and raises.
 """
@@ -156,6 +156,19 @@ class Pulse:
     read: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceAct:
+    """A button on a device's page. url_name: takes the device's key. fits(device): whether its platform can do that."""
+
+    key: str
+    label: Text
+    url_name: str
+    icon: str
+    permission: str
+    fits: Callable[[Any], bool]
+    order: int = 0
+
+
 class _Keyed(Protocol):
     @property
     def key(self) -> str: ...
@@ -190,3 +203,4 @@ searches: Store[SearchGroup] = Store()
 streams: Store[Stream] = Store()
 feeds: Store[Feed] = Store()
 pulses: Store[Pulse] = Store()
+device_acts: Store[DeviceAct] = Store()

@@ -25,7 +25,7 @@ WORK = {
     "add_guard",
     "change_guard",
 }
-DECIDE = {"approve_change", "change_killswitch", "view_configsnapshot", "view_auditentry"}
+DECIDE = {"approve_change", "change_killswitch", "change_devicegroup", "view_configsnapshot", "view_auditentry"}
 
 
 def connect(app: AppConfig) -> None:

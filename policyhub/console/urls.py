@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from policyhub.console.views import account, changes, devices, events, findings, home, search, system
+from policyhub.console.views import account, changes, devices, events, findings, groups, home, search, system
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -17,9 +17,12 @@ urlpatterns = [
     path("findings/acknowledge/", findings.acknowledge, name="findings-acknowledge"),
     path("findings/<int:pk>/", findings.detail, name="findings-detail"),
     path("devices/", devices.index, name="devices"),
+    path("devices/groups/", groups.index, name="devices-groups"),
+    path("devices/groups/<int:pk>/mode/", groups.set_mode, name="devices-mode"),
     path("devices/<int:pk>/", devices.detail, name="devices-detail"),
     path("devices/<int:pk>/rules/", devices.rules, name="devices-rules"),
     path("devices/<int:pk>/release/", devices.release, name="devices-release"),
+    path("devices/<int:pk>/login/", devices.give_login, name="devices-login"),
     path("devices/snapshots/<int:pk>/", devices.snapshot, name="devices-snapshot"),
     path("devices/host-keys/<int:pk>/trust/", devices.decide_key, {"decision": "trust"}, name="devices-trust"),
     path("devices/host-keys/<int:pk>/revoke/", devices.decide_key, {"decision": "revoke"}, name="devices-revoke"),

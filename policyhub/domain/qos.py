@@ -117,6 +117,8 @@ class ClassMatch:
 
 @dataclass(frozen=True, slots=True)
 class QosClass:
+    """notes: what the class does besides, in the device's words (MTU, buffer and pause thresholds, next hops)."""
+
     name: str
     match: ClassMatch
     marker: Marker | None = None
@@ -125,6 +127,7 @@ class QosClass:
     queue: Queue | None = None
     child_policy: str = ""
     lines: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

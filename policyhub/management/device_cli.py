@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         decide = verbs.add_parser(verb, help=text)
         decide.add_argument("name")
         decide.add_argument("fingerprint", help="as `policyhub device scan` printed it: SHA256:...")
+    login = verbs.add_parser("login", help="read it with, or push to it with, a credential that is kept already")
+    login.add_argument("name")
+    login.add_argument("credential")
     collect = verbs.add_parser("collect", help="read running configurations and counters now")
     collect.add_argument("name", nargs="*", help="none: every device that can be read")
     config = verbs.add_parser("import-config", help="keep a configuration from a file, for devices that are not read over SSH")
@@ -111,6 +114,18 @@ def _credential(args: argparse.Namespace) -> int:
         now=_now(),
     )
     _say(f"credential {args.name} is kept sealed")
+    return 0
+
+
+def _login(args: argparse.Namespace) -> int:
+    from policyhub.actions import inventory
+    from policyhub.models import Credential
+
+    credential = Credential.objects.filter(name=args.credential).first()
+    if credential is None:
+        raise BadInput(f"there is no credential {args.credential!r}. Make it first: `policyhub device credential`")
+    inventory.give_credential(_device(args.name), credential, actor=ACTOR, now=_now())
+    _say(f"{args.name}: {credential.name} is its login to {credential.purpose} now")
     return 0
 
 
@@ -213,6 +228,7 @@ VERBS = {
     "add": _add,
     "import": _import,
     "credential": _credential,
+    "login": _login,
     "list": _list,
     "show": _show,
     "scan": _scan,

@@ -16,7 +16,7 @@ DAY = timedelta(hours=24)
 # Members come and go with an enforcement, which tells its own story; only trouble with one is told here.
 MEMBERS = (ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE)
 TROUBLE = ("failed", "revert-failed", "refused")
-TOLD = ("approved", "confirmed", "reverted", "failed", "revert-failed", "refused")
+TOLD = ("confirmed", "reverted", "failed", "revert-failed", "refused")  # how changes ended; a proposal or an approval is none
 MOST = 8
 
 
@@ -57,7 +57,7 @@ def waiting() -> Waiting:
 
 
 def done_today(now: datetime) -> list[ChangeEvent]:
-    """Milestones of changes in the last 24 h, newest first."""
+    """What changes came to in the last 24 h, newest first."""
     rows = ChangeEvent.objects.select_related("change__device").filter(at__gte=now - DAY, state__in=TOLD)
     rows = rows.filter(~Q(change__kind__in=MEMBERS) | Q(state__in=TROUBLE))
     return list(rows.order_by("-pk")[:MOST])

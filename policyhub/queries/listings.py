@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from policyhub.models import AuditEntry, Change, ChangeEvent, ConfigSnapshot, Device, Finding, HostKey, Sweep
+from policyhub.models import AuditEntry, Change, ChangeEvent, ConfigSnapshot, Device, DeviceGroup, Finding, HostKey, Sweep
 from policyhub.queries.findings import OPEN
 
 
@@ -61,6 +61,11 @@ def device(pk: int) -> QuerySet[Device]:
             Prefetch("changes", Change.objects.order_by("-pk")[:10], to_attr="recent_changes"),
         )
     )
+
+
+def groups() -> QuerySet[DeviceGroup]:
+    """By name, with the number of devices (`size`)."""
+    return DeviceGroup.objects.annotate(size=Count("devices")).order_by("name")
 
 
 def open_findings(device: Device) -> list[Finding]:

@@ -121,7 +121,10 @@ class _Reader:
             self.document.odd.setdefault(line, f"nothing is open that {char} closes")
             return
         while self.stack:
-            node = self.stack.pop().node
+            frame = self.stack.pop()
+            node = frame.node
+            if frame.key is not None:
+                self.document.odd.setdefault(frame.key_line, "a name without a value")
             node.end = max(node.end, line)
             if getattr(node, wanted) is not None:
                 return

@@ -162,6 +162,8 @@ QUOTED = re.compile(r'"([^"]*)"(?=\s|$)|(\S+)')
 
 def quoted_words(text: str) -> list[str]:
     """Words; what stands between double quotes is one word, without them."""
+    if '"' not in text:
+        return text.split()
     return [found[1] if found[1] is not None else found[2] for found in QUOTED.finditer(text)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,10 +11,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils.html import strip_tags
 
-from flowguard.models import Enforcement, Guard, Sensor, Verdict
+from flowguard.models import Enforcement, Guard, Sensor, Verdict, VerdictBatch
 from policyhub.models import Device, DeviceGroup, Realm
 from tests.console.conftest import person
 from tests.support import sample_rows
+from tests.support.sample_incident import change as sample_change
 from tests.support.sample_rows import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +121,77 @@ def test_departure_that_was_corrected_is_under_control(client: Client, sensor: S
 def test_departure_of_yesterday_is_quiet_but_not_hidden(client: Client, sensor: Sensor) -> None:
     sample_rows.verdict(sensor, now() - timedelta(hours=3), 0)
     assert top(client)[1] == "Quiet now. 1 departure in the last 24 h."
+
+
+def test_backlog_that_arrives_late_is_not_burning_now(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now() - timedelta(hours=3), 0, received_at=now())
+    assert top(client) == ("calm", "Quiet now. 1 departure in the last 24 h.")
+    sample_rows.verdict(sensor, now() - timedelta(hours=30), 1, received_at=now(), business="older")
+    assert top(client)[1] == "Quiet now. 1 departure in the last 24 h."
+
+
+def test_departure_that_goes_on_for_hours_burns_though_it_was_first_told_long_ago(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now(), 0, received_at=now() - timedelta(hours=30))
+    assert top(client)[0] == "fire"
+
+
+def test_clock_of_a_sensor_that_is_ahead_does_not_keep_a_departure_burning(client: Client, sensor: Sensor) -> None:
+    batch = VerdictBatch.objects.create(
+        sensor=sensor, stream=uuid.UUID(int=1), sequence=1, sha256="0" * 64, body=b"", received_at=now() - timedelta(minutes=20)
+    )
+    sample_rows.verdict(sensor, now() + timedelta(minutes=40), 0, batch=batch)
+    assert top(client)[0] == "calm"
+
+
+def test_traffic_of_the_last_hour_is_by_packet_time(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now() - timedelta(hours=3), 0, received_at=now(), src="10.10.8.77")
+    assert "10.10.8.77" not in client.get("/traffic/?since=1h").content.decode()
+    assert "10.10.8.77" in client.get("/traffic/?since=24h").content.decode()
+
+
+def test_sensor_that_gets_no_packets_is_not_calm(client: Client, sensor: Sensor) -> None:
+    Sensor.objects.update(health={"received": 0, "dropped": {"kernel": 0}, "last_packet_ns": None})
+    assert top(client)[0] == "blind"
+    text = client.get("/").content.decode()
+    assert "No recent packets: core-1." in text and "no recent packets" in text and ">judging<" not in text
+
+
+def test_sensor_whose_packets_stopped_is_told_beside_one_that_sees_some(client: Client, sensor: Sensor) -> None:
+    stopped = {"received": 9, "dropped": {"kernel": 0}, "last_packet_ns": int((now() - timedelta(minutes=5)).timestamp()) * 10**9}
+    Sensor.objects.create(name="mirror-2", judging=True, last_seen_at=now(), health=stopped)
+    assert top(client) == ("watch", "No recent packets: mirror-2.")
+    page = client.get("/sensors/").content.decode()
+    assert page.count("no recent packets</span>") == 1 and "5\u00a0min\u00a0" in page
+    client.cookies["django_language"] = "zh-hans"
+    assert "近期没有报文" in client.get("/sensors/").content.decode()
+
+
+def done(client: Client) -> list[tuple[str, str]]:
+    """(state, text) of the lines in "Done in the last 24 h"."""
+    text = client.get("/").content.decode()
+    found = re.search(r"<h2>Done in the last 24 h</h2>.*?</section>", text, re.S)
+    assert found
+    return re.findall(r'<li><span class="pill[^"]*">(.*?)</span><a[^>]*>(.*?)</a>', found[0])
+
+
+def test_only_what_came_to_an_end_is_done(client: Client, sensor: Sensor) -> None:
+    realm = Realm.objects.get(name="")
+    device = Device.objects.create(name="sw", realm=realm, group=sensor.group, platform="linux_nftables")
+    guard = Guard.objects.create(device=device, name="PHG-A", spec=sample_rows.SPEC, created_at=now())
+    row = Enforcement.objects.create(
+        guard=guard, realm=realm, member="10.0.0.9/32", state="active", mode="auto", profile="lab",
+        idempotency_key="a", created_at=now(),
+    )  # fmt: skip
+    for state in ("proposed", "applying"):
+        row.events.create(at=now(), state=state, message="x")
+    change = sample_change(device, now(), "guard-install", "approved", 1)
+    for state in ("proposed", "approved", "armed", "pushing"):
+        change.events.create(at=now(), state=state, message="x")
+    assert done(client) == []
+    for _ in range(3):  # taken back: asked, unreadable device, asked again
+        row.events.create(at=now(), state="active", message="x")
+    change.events.create(at=now(), state="confirmed", message="x")
+    assert done(client) == [("confirmed", "Install guard · sw"), ("active", "10.0.0.9/32 · sw")]
 
 
 def test_old_departures_and_information_do_not_disturb_the_calm(client: Client, sensor: Sensor) -> None:

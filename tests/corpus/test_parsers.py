@@ -17,6 +17,7 @@ from policyhub.vendorkit.registry import REGISTRY
 pytestmark = pytest.mark.corpus
 ROOT = Path(os.environ.get("POLICYHUB_CORPUS", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 FOLDERS = {
+    "checkpoint_gaia": ("checkpoint",),
     "cisco_asa": ("cisco_asa",),
     "cisco_ios": ("cisco_ios",),
     "fortinet_fortios": ("fortinet_fortios",),
@@ -34,6 +35,7 @@ FOLDERS = {
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
 MOST_UNPARSED = {
+    "checkpoint_gaia": 0.001,
     "cisco_asa": 0.065,
     "cisco_ios": 0.025,
     "fortinet_fortios": 0.002,
@@ -63,6 +65,8 @@ OUTPUTS = (
     "paloalto_panos/ntc__paloalto_panos_show_counter",
     "vsys1-stats",
     "juniper_junos/genieparser__Show",
+    "checkpoint/genieparser__Show",
+    "checkpoint/ntc__",
     "juniper_junos/ntc__",
     "show_chassis_cluster_status",
     "bf__hosts__",  # interfaces of hosts beside their iptables files

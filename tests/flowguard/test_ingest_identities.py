@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from flowguard.actions.identities import import_identities
+from flowguard.actions.identities import RemovesMuch, import_identities
 from flowguard.management import identity_cli
 from flowguard.models import IdentityEntry
 from flowguard.queries.identities import identities, identity_table
@@ -31,7 +31,7 @@ def run(*words):
 
 def test_an_import_makes_the_ledger_equal_to_the_file():
     load(ALGO, TRADE)
-    told = load(ALGO.replace("0 8", "0"), SITE_B)
+    told = load(ALGO.replace("0 8", "0"), SITE_B, replace=True)
     assert [line[0] for line in told.lines()] == ["-", "~", "+"]
     assert "allowed_dscp 0 8 to 0" in told.lines()[1]
     assert {(one.realm, one.prefix, one.allowed_dscp) for one in identities()} == {
@@ -95,6 +95,46 @@ def test_the_command_imports_lists_and_shows(tmp_path, capsys):
     assert "algo" in capsys.readouterr().out
     assert run("show", "192.0.2.1") == 1
     assert "has no identity" in capsys.readouterr().out
+
+
+def many(count):
+    return [f"10.{number}.0.0/16,net {number},,,core,46,,,\n" for number in range(count)]
+
+
+@pytest.mark.parametrize(("kept", "goes"), [(20, True), (18, True), (17, False), (1, False)])
+def test_a_file_that_lost_more_than_a_tenth_is_not_taken_for_the_ledger(kept, goes):
+    load(*many(20))
+    audited = AuditEntry.objects.count()
+    if goes:
+        assert len(load(*many(kept)).removed) == 20 - kept
+        return
+    with pytest.raises(RemovesMuch, match=f"would remove {20 - kept} of 20 entries.*--replace") as caught:
+        load(*many(kept))
+    assert "\n" not in str(caught.value)
+    assert (IdentityEntry.objects.count(), AuditEntry.objects.count()) == (20, audited)
+    assert len(load(*many(kept), dry_run=True).removed) == 20 - kept
+    assert len(load(*many(kept), replace=True).removed) == 20 - kept
+
+
+def test_other_entries_do_not_make_up_for_the_ones_that_are_lost():
+    load(*many(20))
+    with pytest.raises(RemovesMuch):
+        load(*[row.replace("10.", "11.", 1) for row in many(20)])
+    assert {one.prefix[:3] for one in identities()} == {"10."}
+
+
+def test_the_command_prints_what_would_go_and_wants_to_hear_it_twice(tmp_path, capsys):
+    load(*many(20))
+    file = tmp_path / "ids.csv"
+    file.write_text(HEADER + "".join(many(3)), encoding="utf-8")
+    with pytest.raises(RemovesMuch):
+        run("import", file)
+    assert len([line for line in capsys.readouterr().out.splitlines() if line.startswith("- ")]) == 17
+    assert run("import", file, "--dry-run") == 0
+    assert "needs --replace" in capsys.readouterr().out.splitlines()[-1]
+    assert IdentityEntry.objects.count() == 20
+    assert run("import", file, "--replace") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("imported: 0 added, 17 removed")
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "gbk.csv"])

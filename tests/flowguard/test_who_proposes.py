@@ -168,6 +168,8 @@ def test_a_device_that_could_not_be_read_leaves_no_guard_in_the_way_of_the_next_
     bench.row.save()
     with pytest.raises(TransportError):
         install(bench, "--as", "alice")
+    assert Guard.objects.count() == 0
+    assert AuditEntry.objects.filter(action="guard.not-planned", actor=f"alice (cli:{LOGIN})").exists()
     bench.row.port = port
     bench.row.save()
     assert install(bench, "--as", "alice") == 0

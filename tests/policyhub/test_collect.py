@@ -75,6 +75,11 @@ def test_device_commands_walk_from_a_csv_to_a_collected_configuration(tmp_path, 
         secret = ["--password-file", str(tmp_path / "pw"), "--enable-file", str(tmp_path / "en")]
         assert run(device_cli, "credential", "svc", "--username", "push-user", *secret) == 0
         assert run(device_cli, "import", str(tmp_path / "d.csv")) == 0
+        assert run(device_cli, "credential", "ro", "--username", "push-user", "--purpose", "collect", *secret) == 0
+        with pytest.raises(BadInput, match="no credential 'rw'"):
+            run(device_cli, "login", "sw9", "rw")
+        assert run(device_cli, "login", "sw9", "ro") == 0
+        assert Device.objects.get().collect_credential.name == "ro" and Device.objects.get().push_credential.name == "svc"
         assert run(device_cli, "scan", "sw9") == 0
         fingerprint = Device.objects.get().host_keys.get().fingerprint
         with pytest.raises(BadInput, match="never showed"):

@@ -80,6 +80,7 @@ def verdict(sensor: Sensor, now: datetime, number: int = 0, **fields: Any) -> Ve
         "first_ns": nanoseconds(now - timedelta(seconds=51)),
         "last_ns": nanoseconds(now),
         "server_port": "9000",
+        "received_at": now,
     }
     return Verdict.objects.create(
         uid=hashlib.md5(f"{number}{fields}".encode()).hexdigest(),
@@ -89,7 +90,6 @@ def verdict(sensor: Sensor, now: datetime, number: int = 0, **fields: Any) -> Ve
         revision=7,
         confidence=0.97,
         signals=["dscp-outside-allowance", "volume", "persisted"],
-        received_at=now,
         evidence=[
             {
                 "kind": "first-packet",

@@ -225,7 +225,13 @@ def sensors(core: Device, now: datetime) -> Sensor:
         last_seen_at=now,
         judging=True,
         bundle_version="ab" * 32,
-        health={"received": 48_211_902, "dropped": {"kernel": 0, "ring": 12, "spool": 0}, "decode_errors": 3, "engine": "0.1.0"},
+        health={
+            "received": 48_211_902,
+            "dropped": {"kernel": 0, "ring": 12, "spool": 0},
+            "decode_errors": 3,
+            "engine": "0.1.0",
+            "last_packet_ns": nanoseconds(now),
+        },
     )
     ObservationPoint.objects.create(sensor=sensor, name="in0", realm=core.realm, interface="mirror0")
     point = ObservationPoint.objects.create(sensor=sensor, name="out0", realm=core.realm, interface="mirror1", stands_behind=core)

@@ -291,3 +291,52 @@ def test_an_ipsec_policy_is_a_permit_that_covers_nothing() -> None:
     rule = only_rule(policy(action="ipsec").replace("    next", '        set vpntunnel "hq"\n    next'))
     assert rule.action is Action.PERMIT
     assert rule.match.conditions == ("action ipsec", 'vpntunnel "hq"')
+
+
+SDWAN = """config system sdwan
+    config zone
+        edit "inet"
+        next
+    end
+    config members
+        edit 1
+            set interface "wan1"
+            set zone "inet"
+        next
+    end
+    config service
+        edit 1
+            set name "voice"
+            set dst "all"
+            set src "all"
+            set src-negate enable
+            set protocol 17
+            set start-port 5060
+            set end-port 5061
+            config sla
+                edit "dns"
+                    set id 1
+                next
+            end
+        next
+        edit 2
+            set internet-service enable
+            set internet-service-name "Zoom-Meeting"
+            set src "all"
+        next
+    end
+end
+"""
+
+
+def test_sd_wan_rules_pick_a_link_and_decide_nothing() -> None:
+    config = VENDOR.parse(SDWAN)
+    (policy_,) = config.policies
+    assert (policy_.name, policy_.purpose, policy_.default) == ("system sdwan service", "route", None)
+    voice, zoom = policy_.rules
+    assert voice.action is Action.CONTINUE
+    assert voice.match.source.is_empty
+    assert voice.match.services[0].destination_ports == ((5060, 5061),)
+    assert zoom.match.unresolved == ("internet-service Zoom-Meeting",)
+    assert [(zone.name, zone.interfaces) for zone in config.zones] == [("inet", ("wan1",))]
+    assert config.unparsed == ()

@@ -54,7 +54,17 @@ def test_no_ignored_line_may_hold_a_rule(case: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "platform", ["cisco_asa", "cisco_ios", "fortinet_fortios", "huawei_vrp", "linux_nftables", "paloalto_panos"]
+    "platform",
+    [
+        "cisco_asa",
+        "cisco_ios",
+        "fortinet_fortios",
+        "hillstone_stoneos",
+        "huawei_usg",
+        "huawei_vrp",
+        "linux_nftables",
+        "paloalto_panos",
+    ],
 )
 def test_every_platform_has_its_golden_cases(platform: str) -> None:
     assert len([case for case in CASES if case.parent.name == platform]) >= MIN_CASES

@@ -1,4 +1,4 @@
-"""Traffic, identities, guards, sensors."""
+"""Traffic, identities, sensors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from flowguard.actions.identities import import_identities
+from flowguard.actions.identities import RemovesMuch, import_identities
 from flowguard.console import pages_view
 from flowguard.console.forms import SINCE, IdentityFilterForm, IdentityUploadForm, VerdictFilterForm
-from flowguard.queries import guards as guard_queries
 from flowguard.queries import identities_listing
 from flowguard.queries import verdicts as verdict_queries
 from flowguard.queries.verdicts import VerdictFilter
@@ -52,8 +51,13 @@ def upload(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         text, name, sure = form.cleaned_data["text"], form.cleaned_data["name"], "import" in request.POST
+        whole = "replace" in request.POST
         try:
-            difference = import_identities(text=text, file=name, actor=request.user, now=timezone.now(), dry_run=not sure)
+            difference = import_identities(
+                text=text, file=name, actor=request.user, now=timezone.now(), dry_run=not sure, replace=whole
+            )
+        except RemovesMuch as refused:  # the same page again; its banner says what has to be confirmed
+            difference, sure = refused.difference, False
         except PolicyHubError as error:
             return render(request, "console/identities_upload.html", {**context, "error": str(error)}, status=422)
         if sure:
@@ -61,16 +65,6 @@ def upload(request: HttpRequest) -> HttpResponse:
             return redirect("console:identities")
         context |= {"difference": difference, "preview": IdentityUploadForm(initial={"text": text, "name": name}), "name": name}
     return render(request, "console/identities_upload.html", context)
-
-
-@page("flowguard.view_guard")
-def guards(request: HttpRequest) -> HttpResponse:
-    return render(request, "console/guards.html", {"page": paged(request, guard_queries.guards(realm_of(request)))})
-
-
-@page("flowguard.view_guard")
-def guard(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "console/guard.html", pages_view.guard(get_object_or_404(guard_queries.guard(pk))))
 
 
 @page("flowguard.view_sensor")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from policyhub.actions import inventory
 from policyhub.actions.secrets import redact, unseal
-from policyhub.console import rules_view
-from policyhub.console.forms import DeviceFilterForm
+from policyhub.console import registry, rules_view
+from policyhub.console.forms import DeviceFilterForm, DeviceLoginForm, told_errors
 from policyhub.console.frame import realm_of
 from policyhub.console.views.base import page, paged, told
 from policyhub.models import ConfigSnapshot, Device, HostKey
@@ -30,7 +32,14 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page("policyhub.view_device")
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
-    return render(request, "console/device.html", {"device": get_object_or_404(listings.device(pk))})
+    device = get_object_or_404(listings.device(pk))
+    may, acts = request.user.has_perm, registry.device_acts.all()
+    context = {
+        "device": device,
+        "acts": [(act, reverse(act.url_name, args=[pk])) for act in acts if may(act.permission) and act.fits(device)],
+        "login_form": DeviceLoginForm(request=request) if may("policyhub.change_credential") else None,
+    }
+    return render(request, "console/device.html", context)
 
 
 @page("policyhub.view_configsnapshot")
@@ -58,6 +67,19 @@ def release(request: HttpRequest, pk: int) -> HttpResponse:
     device = get_object_or_404(Device, pk=pk)
     with told(request, _("The quarantine is lifted.")):
         inventory.release(device, actor=request.user, now=timezone.now())
+    return redirect("console:devices-detail", pk)
+
+
+@require_POST
+@page("policyhub.change_credential")
+def give_login(request: HttpRequest, pk: int) -> HttpResponse:
+    device = get_object_or_404(Device, pk=pk)
+    form = DeviceLoginForm(request.POST, request=request)
+    if form.is_valid():
+        with told(request, _("The login is set.")):
+            inventory.give_credential(device, form.cleaned_data["credential"], actor=request.user, now=timezone.now())
+    else:
+        messages.error(request, told_errors(form))
     return redirect("console:devices-detail", pk)
 
 

@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.checkpoint_gaia.counters import counters
+from policyhub.vendors.checkpoint_gaia.logs import rule_uses
 from policyhub.vendors.checkpoint_gaia.parse import NAME, looks_like, parse
 
 VENDOR = Vendor(
@@ -17,5 +18,7 @@ VENDOR = Vendor(
         Capability.NAT: Tier.REAL_OUTPUTS,
         Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
+        Capability.TRAFFIC_LOGS: Tier.DOCUMENTATION,
     },
+    rule_uses=rule_uses,
 )

@@ -57,10 +57,9 @@ class Found:
     damaged: list[tuple[int, str]] = field(default_factory=list)
 
 
-def find(text: str) -> Found:
-    """Every document that begins at the start of a line."""
+def find(text: str, lines: list[str]) -> Found:
+    """Every document that begins at the start of a line. lines: `text` split at its line breaks."""
     found = Found()
-    lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -103,7 +102,7 @@ def _salvage(
     if cut is not None:
         end, closers = cut
         try:
-            value, _ = _decode(text[:end] + closers, begin, starts)
+            value, _ = _decode(text[begin:end] + closers, 0, starts, begin)
         except (json.JSONDecodeError, RecursionError):
             value = None
         if value is not None:
@@ -131,8 +130,11 @@ def _complete(text: str, begin: int, stop: int) -> tuple[int, str] | None:
     return comma, "".join(reversed(stack))
 
 
-def _decode(text: str, begin: int, starts: list[int]) -> tuple[Any, int]:
-    """The value and where it ends. Objects are handed out in the order in which they close: so they get their lines."""
+def _decode(text: str, begin: int, starts: list[int], shift: int = 0) -> tuple[Any, int]:
+    """The value and where it ends. Objects are handed out in the order in which they close: so they get their lines.
+
+    shift: where `text` begins in the text that `starts` is of.
+    """
     closed: list[Item] = []
 
     def take(pairs: list[tuple[str, Any]]) -> Item:
@@ -143,7 +145,7 @@ def _decode(text: str, begin: int, starts: list[int]) -> tuple[Any, int]:
 
     value, end = json.JSONDecoder(object_pairs_hook=take).raw_decode(text, begin)
     for item, (first, last) in zip(closed, _spans(text, begin, end), strict=False):
-        item.first, item.last = _line(starts, first), _line(starts, last)
+        item.first, item.last = _line(starts, first + shift), _line(starts, last + shift)
     return value, end
 
 

@@ -16,6 +16,7 @@ from policyhub.vendors.checkpoint_gaia.reading import Reading
 SPEED = re.compile(r"^(\d{1,6})([MG])/(half|full)$")
 UNITS = {"M": 10**6, "G": 10**9}
 PBR = "routing by source is not modelled"
+SETTINGS = ("ipv4-address", "ipv6-address", "comments", "state", "mtu", "link-speed")
 QUIET = frozenset(
     ("auto-negotiation", "mac-addr", "monitor-mode", "rx-ringsize", "tx-ringsize", "ipv6-autoconfig", "6in4", "6to4", "loopback",
      "alias", "kernel-routes", "dhcp", "off", "multi-queue", "vmac-mode")
@@ -130,6 +131,8 @@ def _interface(clish: Clish, line: Line, words: Words, verb: str) -> bool:
         return False
     if key in QUIET:
         return False
+    if key not in SETTINGS:
+        raise NotUnderstood(f"{key[:40]!r} is not understood in an interface")
     port = clish.port(name, line)
     if key in ("ipv4-address", "ipv6-address"):
         port.addresses[key] = _address(words)
@@ -139,14 +142,11 @@ def _interface(clish: Clish, line: Line, words: Words, verb: str) -> bool:
         port.enabled = words.next("on or off") != "off"
     elif key == "mtu":
         port.mtu = number_in(words.next("a size"), 68, 65535, "an MTU")
-    elif key == "link-speed":
+    else:
         found = SPEED.match(words.next("a speed"))
         if found is None:
             raise NotUnderstood("not a speed")
         port.speed_bps = int(found[1]) * UNITS[found[2]]
-    else:
-        port.lines.pop()
-        raise NotUnderstood(f"{key[:40]!r} is not understood in an interface")
     words.end()
     return True
 

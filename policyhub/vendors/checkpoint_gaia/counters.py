@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendorkit.blocks import Line
 from policyhub.vendors.checkpoint_gaia.answers import Item, find
 from policyhub.vendors.checkpoint_gaia.collect import collect
 from policyhub.vendors.checkpoint_gaia.reading import Reading
@@ -18,8 +17,8 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if HITS not in text:
         return None
     text = text.removeprefix("\ufeff")
-    reading = Reading({n: Line(n, 0, line.strip()) for n, line in enumerate(text.split("\n"), 1)})
-    for answer in find(text).answers:
+    reading = Reading(text.split("\n"))
+    for answer in find(text, reading.rows).answers:
         collect(reading, answer)
     hits = [
         _hit(layer.name, rule) for layer in reading.layers.values() for rule in layer.rules if isinstance(rule.get("hits"), Item)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from policyhub.domain.addresses import AddressSet
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject
+from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, SCTP, TCP, UDP, Service
 from policyhub.vendorkit.lexing import TooScattered, host_set, is_decimal, prefix_set, range_set, wildcard_set
 from policyhub.vendorkit.service_names import icmp_service
@@ -46,6 +46,7 @@ def register(reading: Reading, item: Item) -> None:
 
 def define(reading: Reading) -> None:
     """Gives every object its addresses or services; exclusions last, from the inside out."""
+    reading.gateways.extend(item for item in reading.objects.values() if item.text("type") in GATEWAYS)
     for uid, item in list(reading.objects.items()):
         kind = item.text("type")
         if kind in PROTOCOLS or kind in ICMPS or kind == "service-other" or kind in RUN_TIME_SERVICES:
@@ -54,6 +55,8 @@ def define(reading: Reading) -> None:
             _define_group(reading, uid, item, "service")
         elif kind == "group":
             _define_group(reading, uid, item, "network")
+        elif kind in ZONES:
+            reading.zones.append(Zone(item.text("name"), _zone_ports(reading, item.text("name")), item.lines))
         elif kind == "time":
             _define_time(reading, item)
         elif kind == "dns-domain" or kind in DYNAMIC:
@@ -64,6 +67,17 @@ def define(reading: Reading) -> None:
             _define_address(reading, uid, item)
     for uid in _from_the_inside(reading):
         _define_exclusion(reading, uid, reading.objects[uid])
+
+
+def _zone_ports(reading: Reading, name: str) -> tuple[str, ...]:
+    """Interfaces of gateways that are put into the zone: `GATEWAY INTERFACE`."""
+    found: list[str] = []
+    for item in reading.gateways:
+        for port in item.items_of("interfaces"):
+            settings = port.get("security-zone-settings")
+            if isinstance(settings, Item) and settings.text("specific-zone") == name:
+                found.append(f"{item.text('name')} {port.text('name') or port.text('interface-name')}")
+    return tuple(found)
 
 
 def _define_address(reading: Reading, uid: str, item: Item) -> None:

@@ -25,6 +25,7 @@ SIGNS = (
     (r'"domain-type" ?: ?"(domain|data domain|global domain)"', 0.7),
     (r'"type" ?: ?"(service-(tcp|udp|icmp|other|group)|group-with-exclusion|simple-gateway)"', 0.6),
     (r'"(mask-length4|subnet4|icmp-type|implicit-cleanup-action|ipv4-address-first)" ?:', 0.3),
+    (r'"uid" ?: ?"[^"]*", ?\s*"name" ?: ?"[^"]*", ?\s*"type" ?: ?"(host|network|group|address-range|time)"', 0.4),
     (r"^# Language version: \d", 0.9),
     (r"^# Configuration of \S+", 0.4),
     (r"^(set|add) (installer policy|clienv|bonding group|expert-password|core-dump|web ssl-port|virtual-system)\b", 0.6),
@@ -39,11 +40,11 @@ def looks_like(text: str) -> float:
 
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
-    lines = read_lines(text)
-    reading = Reading({line.number: line for line in lines})
-    inside = _read_answers(reading, text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff")
+    reading = Reading(text.split("\n"))
+    inside = _read_answers(reading, text)
     clish = Clish()
-    commands = reading.ledger.without_long(line for line in lines if line.number not in inside)
+    commands = reading.ledger.without_long(_outside(reading, inside))
     for line in commands:
         if line.text and not is_comment(line.text):
             read_command(reading, clish, line)
@@ -51,7 +52,7 @@ def parse(text: str) -> DeviceConfig:
     policies = read_policies(reading)
     read_nat(reading)
     reading.ledger.settle_lines(commands, IGNORED, is_comment)
-    return _config(reading, lines, clish, policies)
+    return _config(reading, clish, policies)
 
 
 def is_comment(text: str) -> bool:
@@ -60,16 +61,22 @@ def is_comment(text: str) -> bool:
 
 def _read_answers(reading: Reading, text: str) -> set[int]:
     """Numbers of the lines that answers stand on, damaged ones too."""
-    found = find(text)
+    found = find(text, reading.rows)
     inside: set[int] = set()
     for answer in found.answers:
         inside.update(answer.lines)
         collect(reading, answer)
     for number, reason in found.damaged:
         inside.add(number)
-        if number in reading.lines:
-            reading.ledger.unparsed(reading.lines[number], reason)
+        reading.ledger.unparsed(reading.line(number), reason)
     return inside
+
+
+def _outside(reading: Reading, inside: set[int]) -> list[Line]:
+    """The other lines, without pager remnants; answers may be long and need none of that."""
+    numbers = [number for number in range(1, len(reading.rows) + 1) if number not in inside]
+    cleaned = read_lines("\n".join(reading.rows[number - 1] for number in numbers))
+    return [Line(number, line.indent, line.text) for number, line in zip(numbers, cleaned, strict=False)]
 
 
 def _evaluation(reading: Reading, policies: list[Policy]) -> tuple[Stage, ...]:
@@ -87,17 +94,18 @@ def _evaluation(reading: Reading, policies: list[Policy]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def _config(reading: Reading, lines: list[Line], clish: Clish, policies: list[Policy]) -> DeviceConfig:
+def _config(reading: Reading, clish: Clish, policies: list[Policy]) -> DeviceConfig:
     is_managed = bool(policies or reading.objects or reading.nat_rules)
     return DeviceConfig(
         platform=NAME,
         hostname=clish.hostname,
-        lines=len(lines),
+        lines=len(reading.rows) - (reading.rows[-1] == "" and len(reading.rows) > 1),
         policies=tuple(policies),
         interfaces=clish.interfaces(),
         addresses=tuple(reading.address_objects),
         services=tuple(reading.service_objects),
         groups=tuple(reading.groups),
+        zones=tuple(reading.zones),
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,

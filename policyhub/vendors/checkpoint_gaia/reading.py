@@ -7,7 +7,7 @@ from typing import Any
 
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject
+from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import Budget
@@ -30,15 +30,19 @@ class Layer:
 
 @dataclass(slots=True)
 class Reading:
-    """State of one parse. objects: by uid. cleanup: layer name -> implicit cleanup action. packages: their layers in order."""
+    """State of one parse. rows: the text line by line. objects: by uid.
 
-    lines: dict[int, Line]
+    cleanup: layer name -> implicit cleanup action. packages: names of their layers, in order.
+    """
+
+    rows: list[str]
     ledger: LineLedger = field(default_factory=LineLedger)
     budget: Budget = field(default_factory=Budget)
     objects: dict[str, Item] = field(default_factory=dict)
     by_name: dict[str, str] = field(default_factory=dict)
     addresses: NameTable[AddressSet] = field(default_factory=address_table)
     services: NameTable[Services] = field(default_factory=service_table)
+    gateways: list[Item] = field(default_factory=list)
     layers: dict[str, Layer] = field(default_factory=dict)
     layer_names: dict[str, str] = field(default_factory=dict)
     cleanup: dict[str, str] = field(default_factory=dict)
@@ -48,7 +52,11 @@ class Reading:
     address_objects: list[AddressObject] = field(default_factory=list)
     service_objects: list[ServiceObject] = field(default_factory=list)
     groups: list[ObjectGroup] = field(default_factory=list)
+    zones: list[Zone] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
+
+    def line(self, number: int) -> Line:
+        return Line(number, 0, self.rows[number - 1].strip())
 
     def known(self, entry: Any) -> Item | None:
         """The object that an entry names: by uid, by name, or written out in place."""
@@ -73,13 +81,14 @@ class Reading:
 
     def leave(self, first: int, last: int, reason: str) -> None:
         for number in range(first, last + 1):
-            if self.lines[number].text:
-                self.ledger.unparsed(self.lines[number], reason)
+            if self.rows[number - 1].strip():
+                self.ledger.unparsed(self.line(number), reason)
 
     def leave_unknown(self, item: Item, keys: frozenset[str], where: str) -> None:
         """Keys that nobody knows stay, by the line that names them."""
         for key in item:
             if key not in keys:
                 quoted = f'"{key}"'
-                at = next((n for n in range(item.first, item.last + 1) if quoted in self.lines[n].text), item.first)
-                self.ledger.unparsed(self.lines[at], f"{key[:40]!r} is not understood in {where}")
+                inside = range(item.first, item.last + 1) if item.last > item.first else ()
+                at = next((n for n in inside if quoted in self.rows[n - 1]), item.first)
+                self.ledger.unparsed(self.line(at), f"{key[:40]!r} is not understood in {where}")

@@ -29,7 +29,7 @@ def read_mls(reading: Reading, block: Block) -> None:
     elif words.accept("map"):
         _read_map(reading, words, block)
     elif words.accept("aggregate-policer"):
-        reading.aggregate_policers[words.next("a name")] = block
+        reading.mqc.aggregate_policers[words.next("a name")] = block
     elif not words.accept("rewrite"):
         raise NotUnderstood(f"mls qos {words.peek()[:40]!r} is not modelled")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from policyhub.domain.addresses import ANY4, ANY6, AddressSet, Interval
 from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ICMP, ICMPV6, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ios_groups import Group
 from policyhub.vendorkit.lexing import (
     NotUnderstood,
     Words,
@@ -18,7 +19,7 @@ from policyhub.vendorkit.lexing import (
     range_set,
 )
 from policyhub.vendorkit.service_names import PORT_WORDS
-from policyhub.vendors.cisco_ios.reading import NAMES, Group, Reading
+from policyhub.vendors.cisco_ios.reading import NAMES, Reading
 
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 HEADER = re.compile(
@@ -35,10 +36,8 @@ def read_group(reading: Reading, block: Block) -> None:
     kind = (header["kind"] or header["shown"]).lower()
     is_v6 = bool(header["v6"] or header["shown6"])
     name = header["name"]
-    group = reading.groups.setdefault((kind != "network", name), Group(kind))
+    group = reading.groups.open(kind, name)
     group.lines.append(block.number)
-    table = reading.addresses if kind == "network" else reading.services
-    table.define(name)
     reader: MemberReader = {"network": _network, "service": _service_member, "protocol": _protocol}[kind]
     for child in (below for top in block.children for below in top.walk()):
         _member(reading, group, name, child, reader, is_v6)
@@ -63,7 +62,7 @@ def _member(reading: Reading, group: Group, name: str, child: Block, reader: Mem
         reading.ledger.understood(child.number)
     except NotUnderstood as reason:
         reading.ledger.unparsed(child.line, str(reason))
-        table.leave_open(name, f"{name}: {child.text[:80]}")
+        reading.groups.leave_open(group, name, child.text)
 
 
 def _network(reading: Reading, name: str, words: Words, is_v6: bool) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
+from policyhub.vendorkit.ios_acl import ENTRY
+from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, score
 from policyhub.vendors.cisco_ios import access, interfaces, maps, objects, qos, zones
@@ -104,20 +104,20 @@ def parse(text: str) -> DeviceConfig:
     for block in blocks:
         _dispatch(reading, block)
     policies = [*access.policies(reading), *zones.policies(reading)]
-    qos_policies = qos.qos_policies(reading)
+    found = qos_policies(reading.mqc)
     reading.ledger.settle(blocks, IGNORED, _reason)
     return DeviceConfig(
         platform=NAME,
         hostname=reading.hostname,
         lines=len(lines),
         policies=tuple(policies),
-        qos_policies=tuple(qos_policies),
+        qos_policies=tuple(found),
         dscp_maps=maps.dscp_maps(reading),
         trusts=maps.trusts(reading),
         interfaces=tuple(reading.interfaces.values()),
-        addresses=_address_objects(reading),
-        services=_service_objects(reading),
-        groups=_groups(reading),
+        addresses=reading.groups.address_objects(),
+        services=reading.groups.service_objects(),
+        groups=reading.groups.object_groups(),
         zones=zones.zones(reading),
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
@@ -131,7 +131,7 @@ def is_comment(text: str) -> bool:
 
 def adopts(parent: str, child: str) -> bool:
     """Entries of an access list that lost their indentation."""
-    return ACL_HEADER.match(parent) is not None and access.ENTRY.match(child) is not None
+    return ACL_HEADER.match(parent) is not None and ENTRY.match(child) is not None
 
 
 def _without_banners(reading: Reading, lines: list[Line]) -> list[Line]:
@@ -208,28 +208,3 @@ def _note_selectors(reading: Reading, block: Block) -> None:
         found = SELECTOR.match(below.text)
         if found is not None:
             reading.selectors.update(found["names"].split())
-
-
-def _address_objects(reading: Reading) -> tuple[AddressObject, ...]:
-    """IOS has groups only; each also resolves to one set, so that a page can show it."""
-    found: list[AddressObject] = []
-    for (is_service, name), group in reading.groups.items():
-        if not is_service:
-            resolved = reading.addresses.resolve(name)
-            known: AddressSet | None = None if resolved.unresolved else resolved.value
-            found.append(AddressObject(name, known, "group", tuple(group.lines)))
-    return tuple(found)
-
-
-def _service_objects(reading: Reading) -> tuple[ServiceObject, ...]:
-    return tuple(
-        ServiceObject(name, reading.services.resolve(name).value, tuple(group.lines))
-        for (is_service, name), group in reading.groups.items()
-        if is_service
-    )
-
-
-def _groups(reading: Reading) -> tuple[ObjectGroup, ...]:
-    return tuple(
-        ObjectGroup(name, group.kind, tuple(group.members), tuple(group.lines)) for (_, name), group in reading.groups.items()
-    )

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from policyhub.domain.addresses import ANY4, ANY6, AddressSet
+from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.objects import Zone
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
@@ -22,6 +22,8 @@ SPEED = re.compile(r"(\d{2,6})(?:full|half|auto)?")
 INTERFACE_SETTINGS = frozenset(SETTINGS["interface"])
 ROUTE_SETTINGS = frozenset(SETTINGS["route"])
 POLICY_ROUTE_SETTINGS = frozenset(SETTINGS["policy_route"])
+SDWAN_SETTINGS = frozenset(SETTINGS["sdwan_rule"])
+SDWAN_CONDITIONS = frozenset(SETTINGS["sdwan_conditions"])
 SDWAN = ("system sdwan", "system virtual-wan-link")
 POLICY_ROUTES = {"router policy": "4", "router policy6": "6"}
 STATIC = {"router static": "4", "router static6": "6"}
@@ -45,7 +47,7 @@ def read_zones(reading: Reading, scope: Scope) -> dict[str, str]:
 
 
 def _sdwan(reading: Reading, scope: Scope, node: Node) -> dict[str, str]:
-    """Members without a zone belong to the one that every SD-WAN has."""
+    """Members without a zone belong to the one that every SD-WAN has. Health checks are left to the ignore list."""
     members: dict[str, list[str]] = {}
     lines: dict[str, tuple[int, ...]] = {}
     for name in ("zone", "members"):
@@ -188,6 +190,83 @@ def read_policy_routes(reading: Reading, scope: Scope) -> None:
         reading.policies.append(
             Policy(name, rules, None, int(family), (Binding("", "in"),), lines, purpose="route", context=scope.name)
         )
+
+
+def read_sdwan_rules(reading: Reading, scope: Scope) -> None:
+    """`config service` of SD-WAN: rules that pick a member link, asked behind the policy routes."""
+    for path in SDWAN:
+        for node in scope.tables.get(path, ()):
+            table = node.tables.get("service")
+            if table is None:
+                continue
+            reading.ledger.understood(*table.numbers)
+            rules = tuple(_sdwan_rule(reading, scope, row) for row in table.entries.values())
+            name = f"{scope.prefix}{path} service"
+            lines = tuple(table.headers)
+            reading.policies.append(
+                Policy(name, rules, None, 0, (Binding("", "in"),), lines, purpose="route", context=scope.name)
+            )
+
+
+def _sdwan_rule(reading: Reading, scope: Scope, node: Node) -> Rule:
+    """`src`, `dst`, `src6`, `dst6` name objects; an internet service stands for a destination that the device knows."""
+    conditions: list[str] = []
+    reading.ledger.understood(*node.numbers)
+    for name, setting in node.settings.items():
+        if name in SDWAN_CONDITIONS and setting.value != "disable":
+            conditions.append(setting.text)
+        elif name not in SDWAN_SETTINGS and name not in SDWAN_CONDITIONS:
+            conditions.append(setting.text)
+            for line in setting.lines:
+                reading.ledger.unparsed(line, UNKNOWN_SETTING)
+    for below in node.tables.values():  # service level agreements: which link is good enough
+        reading.ledger.understood(*below.all_numbers())
+    sides = [_sdwan_side(scope, node, side, conditions) for side in ("src", "dst")]
+    services = [name for name in node.settings if name.startswith("internet-service-") and name != "internet-service-negate"]
+    unresolved = [f"internet-service {value}" for name in services for value in node.values(name)]
+    if node.is_on("internet-service"):
+        sides[1] = Addresses(ANY, tuple(unresolved))
+    dscp, odd = tos_dscp(node)
+    match = Match(
+        sides[0].value,
+        sides[1].value,
+        _route_services(reading, node),
+        tuple(name for name in node.values("input-device") if name != "any"),
+        (),
+        dscp,
+        (*conditions, *odd),
+        (*sides[0].unresolved, *sides[1].unresolved),
+    )
+    return Rule(
+        name=node.name,
+        action=Action.CONTINUE,
+        match=match,
+        lines=node.all_numbers(),
+        text="; ".join(setting.text for setting in node.settings.values()),
+        enabled=node.value("status") != "disable",
+        comment=node.value("name"),
+        hit_key=node.name,
+        references=tuple(dict.fromkeys((*sides[0].names, *sides[1].names))),
+    )
+
+
+def _sdwan_side(scope: Scope, node: Node, side: str, conditions: list[str]) -> Addresses:
+    found = [
+        scope.find_addresses(family, node.settings[name].raw)
+        for name, family in ((side, "4"), (f"{side}6", "6"))
+        if name in node.settings
+    ]
+    if not found:
+        return Addresses(ANY)
+    unresolved = tuple(name for one in found for name in one.unresolved)
+    value = found[0].value.union(*(one.value for one in found[1:]))
+    if node.is_on(f"{side}-negate"):
+        if unresolved or len(found) > 1:
+            conditions.append(f"{side}-negate enable")
+            value = ANY
+        else:
+            value = (ANY6 if value.v6 else ANY4).minus(value)
+    return Addresses(value, unresolved, tuple(name for one in found for name in one.names))
 
 
 def _policy_route(reading: Reading, scope: Scope, node: Node, family: str) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Seen, Stage, StageKind
@@ -62,7 +62,8 @@ def parse(text: str) -> DeviceConfig:
     _make_scopes(reading, tree)
     _read(reading)
     reading.ledger.understood(*tree.prompts)
-    reading.ledger.settle(_left_over(reading, tree, lines), IGNORED)
+    for block in _left_over(reading, tree, lines):  # one by one: all of them would take the memory of the text again
+        reading.ledger.settle([block], IGNORED)
     _book_frames(reading)
     return _model(reading, text, len(lines))
 
@@ -89,7 +90,7 @@ def _make_scopes(reading: Reading, tree: Tree) -> None:
     _hold(outer, shared.tables if shared is not None else {})
 
 
-def _hold(scope: Scope, tables: dict[str, Node]) -> None:
+def _hold(scope: Scope, tables: Mapping[str, Node]) -> None:
     for name, node in tables.items():
         scope.tables.setdefault(name, []).append(node)
 
@@ -108,6 +109,7 @@ def _read(reading: Reading) -> None:
         network.read_routes(reading, scope)
         policies.read_policies(reading, scope)
         network.read_policy_routes(reading, scope)
+        network.read_sdwan_rules(reading, scope)
         nat.read_central_snat(reading, scope)
         nat.read_policy_nat(reading, scope)
         qos.read_qos(reading, scope)

@@ -6,11 +6,14 @@ Grammar: Fortinet, FortiOS Administration Guide, "Using the CLI" (command struct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from sys import intern
+from types import MappingProxyType
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.ordering import Order
 
 MARK = re.compile(r'\\.|"')
 PIECE = re.compile(r'\\(.)|(")|(\s+)|([^\\"\s]+)|(\\)', re.DOTALL)
@@ -20,6 +23,7 @@ PROMPT = re.compile(
 )
 ASKS = ("show", "get", "diagnose", "diag", "execute", "exec", "fnsysctl", "exit", "quit")
 ROOTS = frozenset({"system", "firewall", "router", "vpn"})  # whose tables stand at the top: an `end` before them is missing
+NOTHING: Mapping[str, Node] = MappingProxyType({})
 FIELDS = frozenset({"set", "unset", "append", "select", "unselect", "clear"})
 TABLE_WORDS = frozenset({"delete", "rename", "move", "clone", "purge"})
 
@@ -102,17 +106,32 @@ class Setting:
 
 @dataclass(slots=True)
 class Node:
-    """A table (`config`) or an entry (`edit`). `numbers`: its own lines, without those of what is below."""
+    """A table (`config`) or an entry (`edit`). `numbers`: its own lines, without those of what is below.
+
+    Most nodes have neither entries nor tables, and an empty table for each would cost more than its lines.
+    """
 
     name: str
     is_entry: bool
     line: Line
     numbers: list[int] = field(default_factory=list)
-    headers: list[int] = field(default_factory=list)
     settings: dict[str, Setting] = field(default_factory=dict)
-    entries: dict[str, Node] = field(default_factory=dict)
-    tables: dict[str, Node] = field(default_factory=dict)
-    aliases: list[tuple[str, str]] = field(default_factory=list)
+    entries: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
+    tables: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
+    headers: Sequence[int] = ()
+    aliases: Sequence[tuple[str, str]] = ()
+
+    def held(self) -> dict[str, Node]:
+        """Its entries, to be changed."""
+        if not isinstance(self.entries, dict):
+            self.entries = {}
+        return self.entries
+
+    def open_table(self, name: str, line: Line) -> Node:
+        """The table of that name, opened again or made."""
+        if not isinstance(self.tables, dict):
+            self.tables = {}
+        return self.tables.setdefault(name, Node(name, False, line))
 
     def value(self, name: str) -> str:
         found = self.settings.get(name)
@@ -160,6 +179,7 @@ class _Builder:
         self.tree = Tree(Node("", False, Line(0, 0, "")))
         self.stack = [self.tree.root]
         self.last_closed = ""
+        self.orders: dict[int, tuple[Node, Order]] = {}  # of the tables whose entries were moved
 
     def build(self) -> Tree:
         while self.at < len(self.lines):
@@ -173,7 +193,14 @@ class _Builder:
                 self._field(word, rest, line)
             elif not self._step(word, rest, line):
                 self._other(line)
+        for key in list(self.orders):
+            self._reorder(key)
         return self.tree
+
+    def _reorder(self, key: int) -> None:
+        """Entries in the order that moves gave them."""
+        table, order = self.orders.pop(key)
+        table.entries = {name: table.entries[name] for name in order if name in table.entries}
 
     def _other(self, line: Line) -> None:
         """A prompt with or without a command behind it; else nobody's line."""
@@ -211,11 +238,9 @@ class _Builder:
             while len(self.stack) > 1 and not self._holds_roots():
                 self.stack.pop()
         parent = self.stack[-1]
-        node = parent.tables.get(name)
-        if node is None:
-            node = parent.tables[name] = Node(name, False, line)
+        node = parent.open_table(name, line)
         node.numbers.append(line.number)
-        node.headers.append(line.number)
+        node.headers = (*node.headers, line.number)
         self.stack.append(node)
 
     def _holds_roots(self) -> bool:
@@ -239,7 +264,9 @@ class _Builder:
         key = f"0 {line.number}" if name == "0" else name  # `edit 0` is a new entry each time
         node = top.entries.get(key)
         if node is None:
-            node = top.entries[key] = Node(name, True, line)
+            node = top.held()[key] = Node(name, True, line)
+            if id(top) in self.orders:
+                self.orders[id(top)][1].append(key)
         node.numbers.append(line.number)
         self.stack.append(node)
 
@@ -261,7 +288,7 @@ class _Builder:
 
     def _field(self, word: str, rest: str, line: Line) -> None:
         name, _, raw = rest.strip().partition(" ")
-        raw = raw.strip()
+        name, raw = intern(name), raw.strip()
         top = self.stack[-1]
         top.numbers.append(line.number)
         if '"' in raw and has_open_quote(raw):
@@ -320,7 +347,7 @@ class _Builder:
         top.numbers.append(line.number)
 
     def _moved(self, table: Node, word: str, values: list[str]) -> bool:
-        entries = table.entries
+        entries = table.held()
         if word == "purge":
             self.ledger.understood(*(number for node in entries.values() for number in node.all_numbers()))
             entries.clear()
@@ -328,17 +355,22 @@ class _Builder:
             gone = entries.pop(values[0], None)
             self.ledger.understood(*(gone.all_numbers() if gone is not None else ()))
         elif word == "rename" and len(values) == 3 and values[0] in entries and values[2] not in entries:
-            table.aliases.append((values[0], values[2]))
+            if id(table) in self.orders:
+                self._reorder(id(table))
+                entries = table.held()
+            table.aliases = [*table.aliases, (values[0], values[2])]
             entries[values[0]].name = values[2]
             table.entries = {values[2] if name == values[0] else name: node for name, node in entries.items()}
         elif word == "clone" and len(values) == 3 and values[0] in entries and values[2] not in entries:
             of = entries[values[0]]
             settings = {name: Setting(name, one.raw, one.line, one.others) for name, one in of.settings.items()}
-            entries[values[2]] = Node(values[2], True, of.line, [*of.numbers], [], settings, {}, dict(of.tables))
-        elif word == "move" and len(values) == 3 and values[0] in entries and values[2] in entries and values[0] != values[2]:
-            names = [name for name in entries if name != values[0]]
-            names.insert(names.index(values[2]) + (values[1] == "after"), values[0])
-            table.entries = {name: entries[name] for name in names}
+            entries[values[2]] = Node(values[2], True, of.line, [*of.numbers], settings=settings, tables=dict(of.tables))
+            if id(table) in self.orders:
+                self.orders[id(table)][1].append(values[2])
+        elif word == "move" and len(values) == 3:
+            if id(table) not in self.orders:
+                self.orders[id(table)] = (table, Order(entries))
+            return values[0] in entries and values[2] in entries and self.orders[id(table)][1].move(*values)
         else:
             return False
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
@@ -120,28 +121,38 @@ def policies(reading: Reading) -> list[Policy]:
         addresses=reading.address_group,
         services=reading.service_group,
     )
-    return [_policy(reading, dialect, key, acl) for key, acl in lists.items()]
+    bound, uses = _by_list(reading, reading.bindings), _by_list(reading, reading.uses)
+    uncounted = _by_list(reading, reading.uncounted)
+    return [
+        _policy(reading, dialect, acl, bound.get(key, []), uses.get(key, []), uncounted.get(key, []))
+        for key, acl in lists.items()
+    ]
 
 
-def _about(reading: Reading, key: AclKey, told: dict[AclKey, list[str]]) -> list[str]:
-    return [text for at, texts in told.items() if reading.aliases.get(at, at) == key for text in texts]
+T = TypeVar("T")
 
 
-def _policy(reading: Reading, dialect: AclDialect, key: AclKey, acl: Acl) -> Policy:
-    bound: list[tuple[Binding, str]] = []
-    for at, pairs in reading.bindings.items():
-        if reading.aliases.get(at, at) == key:
-            bound += pairs
+def _by_list(reading: Reading, told: dict[AclKey, list[T]]) -> dict[AclKey, list[T]]:
+    """A list may be named by its number or its name: all under one key."""
+    found: dict[AclKey, list[T]] = {}
+    for at, texts in told.items():
+        found.setdefault(reading.aliases.get(at, at), []).extend(texts)
+    return found
+
+
+def _policy(
+    reading: Reading, dialect: AclDialect, acl: Acl, bound: list[tuple[Binding, str]], uses: list[str], uncounted: list[str]
+) -> Policy:
     ends = {reading.filter_default if end == "filter" else end for _, end in bound}
     default = Action.DENY if ends == {"deny"} else Action.PERMIT if ends == {"permit"} else None
     notes = [AUTO_NOTE] if acl.auto else []
     notes += ["bound in places that treat packets without a match differently"] if len(ends) > 1 else []
-    uses = _about(reading, key, reading.uses)
-    notes += dict.fromkeys([*uses, *(f"no hardware-count: {place}" for place in _about(reading, key, reading.uncounted))])
+    notes += dict.fromkeys([*uses, *(f"no hardware-count: {place}" for place in uncounted)])
     purpose = {"layer-2": "mac", "user": "user"}.get(acl.kind, "match" if uses and not bound else "filter")
     bindings = tuple(binding for binding, _ in bound)
     made = rules(reading.ledger, dialect, acl, acl.family)
-    return Policy(acl.name, made, default, acl.family, bindings, tuple(acl.lines), purpose=purpose, notes=tuple(notes))
+    lines = tuple(acl.lines)
+    return Policy(acl.name, made, default, acl.family, bindings, lines, purpose=purpose, notes=tuple(notes))
 
 
 def read_packet_filter(reading: Reading, place: str, block: Block) -> None:

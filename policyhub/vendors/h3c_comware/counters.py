@@ -36,6 +36,7 @@ OTHER_OUTPUT = re.compile(
     r"|Object-policy accelerated|Zone-pair source .*|action:? (pass|drop)\b.*\(.*\)|Global:?|-{10,})$",
     re.IGNORECASE,
 )
+HEADS = ("id ", "no.", "rul")  # of tables
 LOG = re.compile(r"(?:(?P<host>\S+) )?%%\d\d(?P<module>FILTER|OBJP|NAT|SESSION)/\d/(?P<kind>\w+)")
 FIELD = re.compile(r"(\w+)(?:\(\d+\))?=([^;]*)")
 MONTH_FIRST = re.compile(r"([A-Z][a-z]{2})\s+(\d{1,2})\s+(\d{1,2}):(\d{2}):(\d{2})(?:[:.]\d+)?\s+(\d{4})")
@@ -180,6 +181,8 @@ def output_lines(lines: Iterable[Line]) -> list[int]:
     inside = False
     for line in lines:
         text = line.text
+        if not inside and "a" <= text[:1] <= "z" and "(" not in text and "%%10" not in text and text[:3] not in HEADS:
+            continue  # most lines of a configuration
         if PROMPT.match(text):
             taken.append(line.number)
             inside = False

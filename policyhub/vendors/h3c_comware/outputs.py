@@ -14,6 +14,7 @@ from policyhub.vendorkit.vrp_lines import is_interface
 STATE = re.compile(r"^(?:(?P<name>[A-Za-z][\w-]*\d[\d/.:]*) )?current state ?: ?(?P<state>.+)$", re.IGNORECASE)
 BRIEF = re.compile(r"^(The b|B)rief information (of|on) interface", re.IGNORECASE)
 PEER = re.compile(r"^BGP Peer is \S+, +remote AS \d+", re.IGNORECASE)
+HEADS = ("The", "Bri", "BGP")
 ADDRESS = re.compile(r"^Internet address(?: is|:) (\S+)", re.IGNORECASE)
 UNIT = re.compile(r"^(?:The maximum transmit unit is|Maximum transmission unit:) (\d{2,5})$", re.IGNORECASE)
 BANDWIDTH = re.compile(r"^Bandwidth: (\d{1,12}) ?kbps$", re.IGNORECASE)
@@ -39,7 +40,7 @@ def read_outputs(lines: Iterable[Line]) -> tuple[list[int], list[Interface]]:
     before: Line | None = None
     for line in lines:
         text = line.text
-        state = STATE.match(text)
+        state = STATE.match(text) if "urrent state" in text else None
         if state and (state["name"] or (before is not None and is_interface(before.text))):
             name = state["name"] or (before.text if before else "")
             numbers = (line.number,) if state["name"] or before is None else (before.number, line.number)
@@ -47,7 +48,7 @@ def read_outputs(lines: Iterable[Line]) -> tuple[list[int], list[Interface]]:
             found.append(Interface(name, enabled=enabled, lines=numbers))
             taken += numbers
             inside = "interface"
-        elif BRIEF.match(text) or PEER.match(text):
+        elif text[:3] in HEADS and (BRIEF.match(text) or PEER.match(text)):
             inside = "other"
             taken.append(line.number)
         elif text and inside and FACT.match(text) and not CONFIGURATION.match(text):

@@ -159,7 +159,7 @@ def _model(reading: Reading, blocks: list[Block], lines: int) -> DeviceConfig:
     qos_policies = [*reading.mqc.read(), *qos.queue_policies(reading), *reading.port_cars]
     maps = (qos.dscp_map(reading),) if reading.interfaces or qos_policies or reading.map_tables else ()
     qos_maps = qos.other_maps(reading)
-    policies += [*acls.policies(reading), *reading.other_policies]
+    policies += [*acls.policies(reading), *(other.policy(name) for name, other in reading.other.items())]
     reading.ledger.settle(blocks, IGNORED)
     interfaces = tuple(
         replace(port, zone=reading.zone_of.get(port.name, ""), context=reading.context_of.get(port.name, ""))

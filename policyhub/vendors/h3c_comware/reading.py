@@ -9,7 +9,7 @@ from policyhub.domain.device_config import Interface, Losslessness, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, Zone
 from policyhub.domain.qos import QosAttachment, QosMap, QosPolicy, Trust
-from policyhub.domain.rules import Binding, Policy
+from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import Words
@@ -23,6 +23,21 @@ PACKAGE = "policyhub.vendors.h3c_comware"
 NAMES = ServiceNames.of(PACKAGE)
 PREDEFINED = read_predefined(PACKAGE)
 AclKey = tuple[int, str]  # family 4, 6 or 0 (layer 2, user-defined), name or number
+
+
+@dataclass(slots=True)
+class OtherPolicy:
+    """A list that grows line by line: route filters, policy routing, services of the device at a port."""
+
+    purpose: str
+    default: Action | None = None
+    family: int = 0
+    bindings: tuple[Binding, ...] = ()
+    rules: list[Rule] = field(default_factory=list)
+
+    def policy(self, name: str) -> Policy:
+        lines = tuple(rule.lines[0] for rule in self.rules)
+        return Policy(name, tuple(self.rules), self.default, self.family, self.bindings, lines, purpose=self.purpose)
 
 
 @dataclass(slots=True)
@@ -47,7 +62,7 @@ class Reading:
     uncounted: dict[AclKey, list[str]] = field(default_factory=dict)
     uses: dict[AclKey, list[str]] = field(default_factory=dict)
     filter_default: str = "permit"
-    other_policies: list[Policy] = field(default_factory=list)
+    other: dict[str, OtherPolicy] = field(default_factory=dict)
     nat_blocks: list[Block] = field(default_factory=list)
     servers: list[NatRule] = field(default_factory=list)
     statics: list[NatRule] = field(default_factory=list)

@@ -21,6 +21,7 @@ CONDITIONS = (
     "outbound-interface", "inbound-interface", "vpn-instance", "dscp", "device", "ip-reputation",
 )  # fmt: skip
 WITHOUT_MEANING = ("profile", "session", "aspf", "accelerate", "undo", "counting", "bfd", "parent-group", "threat", "content")
+MOST_MOVES = 1000  # each costs the length of the list
 OPEN_SIDES = ("location", "mac", "address-location", "ip-isp", "isp", "domain", "asset")
 
 
@@ -188,6 +189,9 @@ def policies(reading: Reading) -> list[Policy]:
 def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
     family = {"ip": 4, "ipv6": 6}.get(name.rpartition(" ")[2], 0)
     made: list[Rule] = []
+    order: list[int] = []
+    ids: dict[str, int] = {}
+    moves = 0
     groups: dict[str, int] = {}
     lines: list[int] = []
     default = Action.DENY
@@ -199,11 +203,16 @@ def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
             try:
                 if word == "rule":
                     group, rule = _rule(reading, family, child, words)
+                    ids[child.words[1]] = len(made)
+                    order.append(len(made))
                     made.append(rule)
                     if group:
                         groups[group] = groups.get(group, 0) + 1
                 elif word == "move" and words.accept("rule"):
-                    _move(made, words)
+                    moves += 1
+                    if moves > MOST_MOVES:
+                        raise NotUnderstood("too many moves")
+                    _move(order, ids, words)
                 elif word == "group":
                     words.accept("name")
                     groups.setdefault(words.next("a group"), 0)
@@ -225,18 +234,17 @@ def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
                 reading.ledger.unparsed(child.line, str(reason))
     headers = tuple(block.number for block in blocks)
     notes = tuple(f"group {group}: {count} rules" for group, count in groups.items())
-    return Policy(name, tuple(made), default, family, (Binding("", "forward", headers),), tuple(lines), notes=notes)
+    rules = tuple(made[at] for at in order)
+    return Policy(name, rules, default, family, (Binding("", "forward", headers),), tuple(lines), notes=notes)
 
 
-def _move(made: list[Rule], words: Words) -> None:
-    """`move rule ID before|after ID` of a script; ids are those the rules were written with. Raises NotUnderstood."""
+def _move(order: list[int], ids: dict[str, int], words: Words) -> None:
+    """`move rule ID before|after ID` of a script. `order`: places in the text as they are evaluated. Raises NotUnderstood."""
     what, where, at = words.next("a rule"), words.next("before or after").lower(), words.next("a rule")
-    ids = {rule.text.split()[1]: rule for rule in made if len(rule.text.split()) > 1}
-    moved, anchor = ids.get(what), ids.get(at)
-    if moved is None or anchor is None or moved is anchor or where not in ("before", "after"):
+    if what not in ids or at not in ids or what == at or where not in ("before", "after"):
         raise NotUnderstood("two rules and before or after are expected")
-    made.remove(moved)
-    made.insert(made.index(anchor) + (where == "after"), moved)
+    order.remove(ids[what])
+    order.insert(order.index(ids[at]) + (where == "after"), ids[what])
 
 
 def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[str, Rule]:

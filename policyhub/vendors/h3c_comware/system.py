@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import Interface
 from policyhub.domain.objects import Zone
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.rules import Action, Binding, Match, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
 from policyhub.vendorkit.vrp_lines import (
@@ -19,7 +19,7 @@ from policyhub.vendorkit.vrp_lines import (
     take_prefix,
 )
 from policyhub.vendors.h3c_comware import acls, nat, qos
-from policyhub.vendors.h3c_comware.reading import Reading, take_acl
+from policyhub.vendors.h3c_comware.reading import OtherPolicy, Reading, take_acl
 from policyhub.vendors.h3c_comware.security import lines_below
 
 SPEEDS = (
@@ -99,14 +99,8 @@ def _manage(reading: Reading, place: str, words: Words, child: Block) -> None:
     services = reading.service_group(MANAGED[what])
     match = Match(unresolved=services.unresolved) if services.unresolved else Match(services=services.value)
     rule = Rule(what, Action.PERMIT, match, (child.number,), text=child.text)
-    name = f"manage {place}"
-    for at, known in enumerate(reading.other_policies):
-        if known.name == name:
-            lines = (*known.lines, child.number)
-            reading.other_policies[at] = replace(known, rules=(*known.rules, rule), lines=lines)
-            return
-    binding = (Binding(place, "local"),)
-    reading.other_policies.append(Policy(name, (rule,), None, 0, binding, (child.number,), purpose="local"))
+    empty = OtherPolicy("local", bindings=(Binding(place, "local"),))
+    reading.other.setdefault(f"manage {place}", empty).rules.append(rule)
 
 
 def _bound(reading: Reading, place: str, word: str, child: Block) -> bool:
@@ -184,16 +178,10 @@ def _prefix_list(reading: Reading, block: Block, words: Words) -> None:
     verb = words.next("permit or deny").lower()
     if verb not in ("permit", "deny"):
         raise NotUnderstood(f"{verb[:40]!r} is not permit or deny")
-    known = next((policy for policy in reading.other_policies if policy.name == name), None)
     family = 6 if block.words[0].lower() == "ipv6" else 4
     condition = "route " + " ".join([take_prefix(words), *words.rest().split()])
     rule = Rule(index, Action(verb), Match(conditions=(condition,)), (block.number,), text=block.text)
-    if known is None:
-        made = Policy(name, (rule,), Action.DENY, family, (), (block.number,), purpose="route-filter")
-        reading.other_policies.append(made)
-        return
-    at = reading.other_policies.index(known)
-    reading.other_policies[at] = replace(known, rules=(*known.rules, rule), lines=(*known.lines, block.number))
+    reading.other.setdefault(name, OtherPolicy("route-filter", Action.DENY, family)).rules.append(rule)
 
 
 def read_node(reading: Reading, block: Block) -> None:
@@ -226,14 +214,8 @@ def read_node(reading: Reading, block: Block) -> None:
     comment = "; ".join(does)
     match = Match(conditions=tuple(conditions))
     rule = Rule(index, action, match, block.numbers, text=block.text, comment=comment)
-    for at, known in enumerate(reading.other_policies):
-        if known.name == name:
-            lines = (*known.lines, block.number)
-            reading.other_policies[at] = replace(known, rules=(*known.rules, rule), lines=lines)
-            return
-    purpose = "route-filter" if is_filter else "route"
-    default = Action.DENY if is_filter else None
-    reading.other_policies.append(Policy(name, (rule,), default, 0, (), (block.number,), purpose=purpose))
+    empty = OtherPolicy("route-filter", Action.DENY) if is_filter else OtherPolicy("route")
+    reading.other.setdefault(name, empty).rules.append(rule)
 
 
 def read_time_range(reading: Reading, block: Block) -> None:

@@ -62,7 +62,7 @@ def read_nat(reading: Reading, vrouters: list[Node]) -> None:
 
 def _rule(reading: Reading, scope: Scope, router: str, kind: str, node: Node) -> None:
     words = Words(node.words, 1)
-    draft = Draft(f"line {node.line.number}", NatKind.SOURCE if kind == "snatrule" else NatKind.DESTINATION)
+    draft = Draft(f"line {node.number}", NatKind.SOURCE if kind == "snatrule" else NatKind.DESTINATION)
     if kind == "bnatrule":
         draft.kind = NatKind.STATIC
     try:

@@ -33,9 +33,8 @@ SIGNS = (
     (r"^qos-engine (first|second)", 0.5),
     (r"^(config (system|firewall)|security-policy|set |#config-version|ASA Version)", -0.6),
 )
-HOSTNAME = re.compile(r'^hostname "?([^"\s]+)"?$', re.MULTILINE)
-VERSION = re.compile(r"^Version (\d\.\d+(?:R\d+)?(?:[A-Z]\d+)?)", re.MULTILINE)
-MANAGER = re.compile(r"^(?:network-manager|hsm)\b.*\b(?:host|server) ", re.MULTILINE)
+VERSION = re.compile(r"Version (\d\.\d+(?:R\d+)?(?:[A-Z]\d+)?)")
+MANAGER = re.compile(r"(?:network-manager|hsm)\b.*\b(?:host|server) ")
 KINDS: dict[str, Callable[[str], bool]] = {
     "address": lambda text: text.startswith("address "),
     "service": lambda text: text.startswith("service "),
@@ -58,18 +57,35 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
+    line_count = len(lines)
     reading = Reading()
     root = read_tree(lines, reading.ledger)
+    del lines  # the tree holds their text
     of: dict[str, list[Node]] = {kind: [] for kind in KINDS}
     for node in root.children:
         kind = next((kind for kind, is_one in KINDS.items() if is_one(node.text)), "")
         if kind:
             of[kind].append(node)
-        elif node.text.startswith(("hostname ", "Version ")):
-            reading.book(node)
+        else:
+            _about(reading, node)
     _read(reading, of)
-    reading.ledger.settle(_left_over(root), IGNORED)
-    return _model(reading, "\n".join(line.text for line in lines), len(lines))
+    for node in root.children:
+        _settle(reading, node)
+    return _model(reading, line_count)
+
+
+def _about(reading: Reading, node: Node) -> None:
+    """Name and release of the device, and the manager that owns it."""
+    words = node.words
+    version = VERSION.match(node.text)
+    if words[0] == "hostname" and len(words) == 2:
+        reading.hostname = words[1]
+        reading.book(node)
+    elif version is not None:
+        reading.version = version[1]
+        reading.book(node)
+    elif MANAGER.match(node.text):
+        reading.managed_by = "HSM"
 
 
 def _read(reading: Reading, of: dict[str, list[Node]]) -> None:
@@ -85,16 +101,18 @@ def _read(reading: Reading, of: dict[str, list[Node]]) -> None:
     qos.read_engines(reading, of["engine"])
 
 
-def _left_over(root: Node) -> list[Block]:
-    """Every block as the ledger knows them, which passes over what is booked."""
+def _settle(reading: Reading, node: Node) -> None:
+    """What nobody booked of one block."""
+    if all(reading.ledger.is_booked(one.number) for one in node.walk()):
+        return
     top: list[Block] = []
-    stack = [(node, top) for node in reversed(root.children)]
+    stack = [(node, top)]
     while stack:
-        node, into = stack.pop()
+        one, into = stack.pop()
         below: list[Block] = []
-        into.append(Block(node.line, below))
-        stack.extend((child, below) for child in reversed(node.children))
-    return top
+        into.append(Block(one.line, below))
+        stack.extend((child, below) for child in reversed(one.children))
+    reading.ledger.settle(top, IGNORED)
 
 
 def _evaluation(reading: Reading) -> Iterator[Stage]:
@@ -108,11 +126,10 @@ def _evaluation(reading: Reading) -> Iterator[Stage]:
             yield Stage(StageKind.SOURCE_NAT, context=policy.context)
 
 
-def _model(reading: Reading, text: str, line_count: int) -> DeviceConfig:
-    hostname, version = HOSTNAME.search(text), VERSION.search(text)
+def _model(reading: Reading, line_count: int) -> DeviceConfig:
     return DeviceConfig(
         platform=NAME,
-        hostname=hostname[1] if hostname is not None else "",
+        hostname=reading.hostname,
         lines=line_count,
         policies=tuple(reading.policies),
         qos_policies=tuple(reading.qos_policies),
@@ -127,7 +144,7 @@ def _model(reading: Reading, text: str, line_count: int) -> DeviceConfig:
         nat_rules=tuple(reading.nat_rules),
         routes=tuple(reading.routes),
         evaluation=tuple(_evaluation(reading)),
-        managed_by="HSM" if MANAGER.search(text) else "",
-        version=version[1] if version is not None else "",
+        managed_by=reading.managed_by,
+        version=reading.version,
         special=reading.ledger.special_lines,
     )

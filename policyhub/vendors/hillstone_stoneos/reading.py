@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet, Interval
@@ -104,6 +105,9 @@ class Reading:
     policies: list[Policy] = field(default_factory=list)
     nat_rules: list[NatRule] = field(default_factory=list)
     qos_policies: list[QosPolicy] = field(default_factory=list)
+    hostname: str = ""
+    version: str = ""
+    managed_by: str = ""
     translated: set[str] = field(default_factory=set)
 
     def scope(self, context: str) -> Scope:
@@ -115,8 +119,13 @@ class Reading:
 
 def predefined(name: str) -> Services | None:
     """A service that every device has, or Any."""
-    text = PREDEFINED.get(name.lower())
-    if text is None:
+    return _predefined(PREDEFINED.get(name.lower(), ""))
+
+
+@cache
+def _predefined(text: str) -> Services | None:
+    """text: a value of names.json, so the cache is no larger than the file."""
+    if not text:
         return None
     if text == "any":
         return (ANY_SERVICE,)

@@ -11,6 +11,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
 from policyhub.vendorkit.operands import Services, compact
+from policyhub.vendorkit.ordering import Order
 from policyhub.vendors.hillstone_stoneos.objects import device_moment
 from policyhub.vendors.hillstone_stoneos.reading import Operand, Reading, Scope, read_address, read_range, read_service, union
 from policyhub.vendors.hillstone_stoneos.tree import Node
@@ -79,37 +80,31 @@ def read_rules(reading: Reading, nodes: list[Node]) -> None:
 
 def _read_policy(reading: Reading, scope: Scope, nodes: list[Node]) -> None:
     settings = PolicySettings()
-    drafts: dict[str, Draft] = {}
+    places: dict[str, list[Node]] = {}
+    order = Order()
     for node in nodes:
         if node.text.startswith("policy-group"):
             _group(reading, settings, node)
         elif HEADER.match(node.text):
-            drafts = _rule(reading, scope, drafts, node)
+            _place(places, order, node)
         else:
             reading.book(node)
-            settings.lines.append(node.line.number)
+            settings.lines.append(node.number)
             for child in node.children:
                 if HEADER.match(child.text):
-                    drafts = _rule(reading, scope, drafts, child)
+                    _place(places, order, child)
                 else:
-                    drafts = _setting(reading, settings, drafts, child)
+                    _setting(reading, settings, order, child)
     if settings.is_translated:
         reading.translated.add(scope.name)
-    if not drafts and not settings.lines:
+    if not places and not settings.lines:
         return
-    rules = tuple(_finish(reading, scope, settings, draft) for draft in drafts.values())
-    lines = tuple(settings.lines) or (next(iter(drafts.values())).nodes[0].line.number,)
+    rules = tuple(_finish(reading, scope, settings, _draft(reading, scope, name, places[name])) for name in order)
+    lines = tuple(settings.lines) or (places[next(iter(order))][0].number,)
+    binding = Binding("", "forward")
+    notes = tuple(settings.notes)
     reading.policies.append(
-        Policy(
-            scope.prefix + NAME,
-            rules,
-            settings.default,
-            0,
-            (Binding("", "forward"),),
-            lines,
-            notes=tuple(settings.notes),
-            context=scope.name,
-        )
+        Policy(scope.prefix + NAME, rules, settings.default, 0, (binding,), lines, notes=notes, context=scope.name)
     )
 
 
@@ -133,7 +128,7 @@ def _group(reading: Reading, settings: PolicySettings, node: Node) -> None:
     settings.notes.append(f"policy-group {name}{' (disabled)' if disabled else ''}: {', '.join(members)}")
 
 
-def _setting(reading: Reading, settings: PolicySettings, drafts: dict[str, Draft], node: Node) -> dict[str, Draft]:
+def _setting(reading: Reading, settings: PolicySettings, order: Order, node: Node) -> None:
     """A line of `policy-global` that is no rule."""
     words = node.words
     if words[0] == "default-action" and len(words) > 1:
@@ -143,55 +138,48 @@ def _setting(reading: Reading, settings: PolicySettings, drafts: dict[str, Draft
     elif words[0] == "global-policy-log" and len(words) == 3 and words[2] in ("on", "off"):
         settings.logs[words[1]] = words[2] == "on"
     elif words[0] == "move" and len(words) > 2:
-        drafts = _moved(drafts, words[1], words[2:])
+        order.move(words[1], words[2], words[-1])
     elif words[0] not in GLOBAL_READ_OVER:
         reading.ledger.unparsed(node.line, "not understood in policy-global")
-        return drafts
+        return
     reading.book(node)
-    return drafts
 
 
-def _moved(drafts: dict[str, Draft], identifier: str, place: list[str]) -> dict[str, Draft]:
-    """`top`, `bottom`, `before X`, `after X`; an unknown place changes nothing."""
-    if identifier not in drafts:
-        return drafts
-    others = [key for key in drafts if key != identifier]
-    if place[:1] == ["top"]:
-        at = 0
-    elif place[:1] == ["bottom"]:
-        at = len(others)
-    elif len(place) > 1 and place[0] in ("before", "after") and place[-1] in others:
-        at = others.index(place[-1]) + (place[0] == "after")
-    else:
-        return drafts
-    return {key: drafts[key] for key in [*others[:at], identifier, *others[at:]]}
+def _identifier(node: Node) -> str:
+    words = node.words
+    return words[2] if words[1:2] == ["id"] and len(words) > 2 else f"line {node.number}"
 
 
-def _rule(reading: Reading, scope: Scope, drafts: dict[str, Draft], node: Node) -> dict[str, Draft]:
-    """Opens a rule or opens it again."""
-    words = Words(node.words, 1)
-    identifier = f"line {node.line.number}"
-    if words.peek() == "id" and words.peek(1):
-        words.next()
-        identifier = words.next()
-    draft = drafts.setdefault(identifier, Draft(identifier))
-    draft.nodes.append(node)
-    reading.book(node)
-    place: list[str] = []
-    try:
-        while words:
-            if words.peek() in ("top", "bottom"):
-                place = [words.next()]
-            elif words.peek() in ("before", "after"):
-                place = [words.next(), words.next("a rule")]
-            else:
-                command(scope, draft, words)
-    except NotUnderstood as reason:
-        reading.ledger.unparsed(node.line, str(reason))
-        draft.conditions.setdefault(node.text, [node.text])
-    for child in node.children:
-        _line(reading, scope, draft, child)
-    return _moved(drafts, identifier, place) if place else drafts
+def _place(places: dict[str, list[Node]], order: Order, node: Node) -> None:
+    """Where the header of a rule puts it; a rule may be opened again."""
+    name = _identifier(node)
+    places.setdefault(name, []).append(node)
+    order.append(name)
+    words = node.words
+    for at, word in enumerate(words[1:], 1):
+        if word == "top":
+            order.move(name, word)
+        elif word in ("before", "after"):
+            other = words[at + 1 : at + 3]
+            order.move(name, word, other[-1] if other[:1] == ["name"] else "".join(other[:1]))
+
+
+def _draft(reading: Reading, scope: Scope, name: str, nodes: list[Node]) -> Draft:
+    """All lines of a rule, those behind its header included."""
+    draft = Draft(name, nodes)
+    for node in nodes:
+        reading.book(node)
+        words = Words(node.words, 1)
+        try:
+            while words:
+                if not words.accept("top", "bottom"):
+                    command(scope, draft, words)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(node.line, str(reason))
+            draft.conditions.setdefault(node.text, [node.text])
+        for child in node.children:
+            _line(reading, scope, draft, child)
+    return draft
 
 
 def _line(reading: Reading, scope: Scope, draft: Draft, node: Node) -> None:
@@ -292,8 +280,17 @@ def _log(scope: Scope, draft: Draft, words: Words) -> None:
     draft.logs = True
 
 
+def _skip(scope: Scope, draft: Draft, words: Words) -> None:
+    words.next("a value")
+    if words.words[words.at - 1] == "name":
+        words.next("a name")
+
+
 COMMANDS: dict[str, Callable[[Scope, Draft, Words], None]] = {
     "action": _action,
+    "id": _skip,
+    "before": _skip,
+    "after": _skip,
     "name": _text("name"),
     "description": _text("description"),
     "disable": _disable,

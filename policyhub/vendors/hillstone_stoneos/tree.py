@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from sys import intern
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import MAX_LINE, LineLedger
@@ -31,28 +32,46 @@ def split(text: str) -> list[str]:
     """Words, or names in double quotes (there is no escape in them)."""
     if '"' not in text:
         return text.split()
-    return [quoted or bare for quoted, bare in WORD.findall(text)]
+    return [intern(quoted or bare) for quoted, bare in WORD.findall(text)]
 
 
 @dataclass(slots=True)
 class Node:
-    """A line, and the lines of its block. `numbers`: header and `exit`; `context`: the vsys it stands in."""
+    """A line, and the lines of its block. `closing`: number of its `exit`, 0 without one; `context`: the vsys it stands in.
 
-    line: Line
+    Most lines have none below, and a list for each would double the memory of a text.
+    """
+
+    number: int
+    indent: int
     text: str
-    numbers: list[int]
-    children: list[Node] = field(default_factory=list)
     context: str = ""
-    indent: int = 0
+    closing: int = 0
+    children: list[Node] | tuple[()] = ()
+
+    @property
+    def line(self) -> Line:
+        return Line(self.number, self.indent, self.text)
 
     @property
     def words(self) -> list[str]:
         return split(self.text)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Its own lines: header and `exit`."""
+        return (self.number, self.closing) if self.closing else (self.number,)
+
+    def adopt(self, child: Node) -> None:
+        if isinstance(self.children, list):
+            self.children.append(child)
+        else:
+            self.children = [child]
+
     def all_numbers(self) -> tuple[int, ...]:
         """Line numbers of itself and everything below, sorted."""
         if not self.children:
-            return tuple(self.numbers)
+            return self.numbers
         return tuple(sorted(number for node in self.walk() for number in node.numbers))
 
     def walk(self) -> Iterator[Node]:
@@ -61,13 +80,14 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            if node.children:
+                stack.extend(reversed(node.children))
 
 
 class _Builder:
     def __init__(self, lines: list[Line], ledger: LineLedger) -> None:
         self.ledger = ledger
-        self.root = Node(Line(0, 0, ""), "", [], indent=-1)
+        self.root = Node(0, -1, "")
         self.stack = [self.root]
         self.context = ""
         self.beginnings: dict[int, dict[str, list[Node]]] = {}
@@ -82,10 +102,12 @@ class _Builder:
         if len(line.text) > MAX_LINE:
             self.ledger.unparsed(line, "the line is too long to be configuration")
             return Line(line.number, 0, "")
-        if line.indent == 0 and FRAMES.match(line.text):
+        if line.indent or line.text == "exit":
+            return line
+        if FRAMES.match(line.text):
             self.ledger.understood(*(() if line.text[0] == "!" else (line.number,)))
             return Line(line.number, 0, "")
-        prompt = PROMPT.match(line.text)
+        prompt = PROMPT.match(line.text) if "#" in line.text or ">" in line.text else None
         if prompt is None:
             return line
         rest = line.text[prompt.end() :].strip()
@@ -107,8 +129,8 @@ class _Builder:
             top = self.stack[-1]
             if line.text.startswith("no ") and self._takes_away(top, line):
                 continue
-            node = Node(line, line.text, [line.number], context=self.context, indent=line.indent)
-            top.children.append(node)
+            node = Node(line.number, line.indent, line.text, self.context)
+            top.adopt(node)
             if id(top) in self.beginnings:
                 _note(self.beginnings[id(top)], node)
             if self._opens(line, self.kept[at + 1] if at + 1 < len(self.kept) else None):
@@ -119,11 +141,11 @@ class _Builder:
 
     def _exit(self, line: Line) -> None:
         if len(self.stack) == 1:
-            self.root.children.append(Node(line, line.text, [line.number]))
+            self.root.adopt(Node(line.number, line.indent, line.text))
             return
         while not self.is_flat and len(self.stack) > 2 and self.stack[-1].indent > line.indent:
             self.stack.pop()
-        self.stack.pop().numbers.append(line.number)
+        self.stack.pop().closing = line.number
 
     def _enters(self, line: Line) -> bool:
         """`enter-vsys NAME` and `exit-vsys`."""

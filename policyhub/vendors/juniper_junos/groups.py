@@ -123,7 +123,7 @@ def _take(work: Inheritance, node: Node, name: str, part: Node) -> None:
         work.left -= 1
         if work.left <= 0:
             return
-        child = node.children[part.word] = Node(part.word, name)
+        child = node.adopt(Node(part.word, name))
         child.inactive = part.inactive
         child.lines = part.lines
 

@@ -65,7 +65,7 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    reading = Reading({line.number: line for line in lines})
+    reading = Reading(lines)
     shown = output_lines(lines)
     reading.ledger.understood(*shown)
     kept = reading.ledger.without_long(line for line in lines if line.number not in shown)
@@ -171,7 +171,7 @@ def _settle_node(reading: Reading, top: _Settling, later: list[int]) -> None:
         elif top.has_understood:  # the line that opens a stanza
             book.understood(number)
         else:
-            book.settle_at(reading.lines[number], _place(top.path), IGNORED)
+            book.settle_at(reading.lines[number - 1], _place(top.path), IGNORED)
     if top.above is not None and not top.above.has_understood:
         top.above.has_understood = top.has_understood or any(map(book.is_understood, top.node.lines))
 

@@ -213,10 +213,7 @@ def _grow(text: Text, here: Node, words: list[str], number: int) -> list[Node]:
     for word in words if at == len(words) else words[:at]:
         if word == "apply-groups":
             text.applies = True
-        found = node.children.get(word)
-        if found is None:
-            found = node.children[word] = Node(word)
-        node = found
+        node = node.children.get(word) or node.adopt(Node(word))
     ends = [node.child(word) for word in words[at + 1 :] if word not in "[]"] or [node]
     for end in ends:
         end.lines += (number,)

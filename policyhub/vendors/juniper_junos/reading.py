@@ -76,9 +76,9 @@ class Context:
 
 @dataclass(slots=True)
 class Reading:
-    """Everything found in one text, over all contexts. lines: of the text by number."""
+    """Everything found in one text, over all contexts. lines: of the text, the first is number 1."""
 
-    lines: dict[int, Line]
+    lines: list[Line]
     ledger: LineLedger = field(default_factory=LineLedger)
     budget: Budget = field(default_factory=Budget)
     policies: list[Policy] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Reading:
 
     def leave_lines(self, numbers: Iterable[int], reason: str) -> None:
         for number in numbers:
-            self.ledger.unparsed(self.lines[number], reason)
+            self.ledger.unparsed(self.lines[number - 1], reason)
 
     def address(self, text: str) -> AddressSet | None:
         """A prefix, an address, or address and mask with a slash; None when it is none of them. Raises TooScattered."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import intern
+
+LEAF: dict[str, Node] = {}  # what every node without children shares; `adopt` never fills it
 
 
 class Node:
@@ -14,8 +17,8 @@ class Node:
     __slots__ = ("children", "group", "inactive", "lines", "taken", "word")
 
     def __init__(self, word: str, group: str = "") -> None:
-        self.word = word
-        self.children: dict[str, Node] = {}
+        self.word = intern(word)  # the same hundred keywords make most of a configuration
+        self.children = LEAF
         self.lines: tuple[int, ...] = ()
         self.inactive = False
         self.taken = False
@@ -23,10 +26,13 @@ class Node:
 
     def child(self, word: str) -> Node:
         """The child of that word, made when it is missing."""
-        found = self.children.get(word)
-        if found is None:
-            found = self.children[word] = Node(word)
-        return found
+        return self.children.get(word) or self.adopt(Node(word))
+
+    def adopt(self, child: Node) -> Node:
+        if self.children is LEAF:
+            self.children = {}
+        self.children[child.word] = child
+        return child
 
     def at(self, *words: str) -> Node | None:
         """The node below, None when a word is missing or inactive."""

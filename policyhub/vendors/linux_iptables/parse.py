@@ -74,7 +74,11 @@ def read(text: str) -> tuple[Reading, Built, list[Line]]:
     lines = read_lines(text)
     reading = Reading()
     kept = reading.ledger.without_long(lines)
-    rest = [line for line in kept if line.text and not _line(reading, line)]
+    rest: list[Line] = []
+    for line in kept:
+        goes_on = bool(rest) and rest[-1].text.endswith("\\") and rest[-1].number == line.number - 1
+        if line.text and (goes_on or not _line(reading, line)):
+            rest.append(line)
     _script(reading, rest)
     for table in reading.ruleset.tables:
         _tell_listed_table(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ TITLE = re.compile(
     r"shared pool occupancy per PG|.*):|Egress .*:|"
     r"Changed polling interval to \d+ms|The rates are calculated within \d+ seconds period|Reading ACL info\.\.\.|"
     r"Total number of ACL (?:Tables|Rules): \d+|Last cached time was .*|(?:Pool|Profile)(?: for namespace \w+)?: \S+|"
-    r"Switch (?:Trimming|Wide).*|Port (?:Tx|Rx|Ingress|Egress).*|Packet Trimming.*|BIN\d+.*)$"
+    r"Switch (?:Trimming|Wide).*|Packet Trimming.*|BIN\d+.*)$"
 )
 
 
@@ -50,20 +51,24 @@ def read_tables(lines: list[Line], raw: list[str]) -> Iterator[Table]:
             if not is_list and TITLE.match(lines[end].text):
                 break
             end += 1
+        body = [i for i in range(at + 1, end) if lines[i].text and _fits(raw[i], columns)]
+        numbers = {lines[i].number for i in (at - 1, at, *body)}
         if is_list:
-            numbers = tuple(range(lines[at].number, lines[min(end, len(lines) - 1)].number + 1))
-            yield Table(lines[at - 1].text, (), tuple(_pair(line) for line in lines[at + 1 : end] if line.text), numbers)
+            if end < len(lines) and DASHES.match(lines[end].text):
+                numbers.add(lines[end].number)
+            yield Table(lines[at - 1].text, (), tuple(_pair(lines[i]) for i in body), tuple(sorted(numbers)))
             at = end + 1
             continue
         titles = _cells(raw[at - 1], columns)
         title = lines[at - 2].text if at > 1 else ""
-        rows = tuple(
-            Row(lines[i].number, dict(zip(titles, _cells(raw[i], columns), strict=True)))
-            for i in range(at + 1, end)
-            if lines[i].text
-        )
-        yield Table(title, tuple(titles), rows, tuple(line.number for line in lines[at - 1 : end]))
+        rows = tuple(Row(lines[i].number, dict(zip(titles, _cells(raw[i], columns), strict=True))) for i in body)
+        yield Table(title, tuple(titles), rows, tuple(sorted(numbers)))
         at = end
+
+
+def _fits(text: str, columns: list[tuple[int, int]]) -> bool:
+    """Whether the line keeps the gaps between the columns free."""
+    return all(not text[end:start].strip() for (_, end), (start, _) in itertools.pairwise(columns))
 
 
 def _goes_on(lines: list[Line], at: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import (
@@ -140,11 +140,12 @@ def _queues(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) ->
 
 
 def _joined(first: QosClass, second: QosClass) -> QosClass:
-    """Two rows of one queue: scheduler in one, WRED in the other."""
-    better = second if second.queue and (second.queue.remaining_weight or second.queue.is_strict_priority) else first
-    return QosClass(
-        first.name, first.match, None, None, second.shaper or first.shaper, better.queue, "", (*first.lines, *second.lines)
-    )  # fmt: skip
+    """Two rows of one queue (`Ethernet0|3` and `Ethernet0|3-4`): what the later one gives counts, the rest stays."""
+    queue, more = first.queue or Queue(""), second.queue or Queue("")
+    given = {field.name: getattr(more, field.name) for field in fields(Queue) if getattr(more, field.name) != field.default}
+    return replace(
+        first, queue=replace(queue, **given), shaper=second.shaper or first.shaper, lines=(*first.lines, *second.lines)
+    )
 
 
 def _spread(text: str) -> list[int]:

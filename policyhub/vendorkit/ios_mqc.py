@@ -1,0 +1,424 @@
+"""Modular QoS: class-map, policy-map (nested), what each class does, and the policers in all their spellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
+from policyhub.vendorkit.blocks import Block, reopened
+from policyhub.vendorkit.ios_acl import PRECEDENCES
+from policyhub.vendorkit.ios_police import read_police, read_police_line
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
+
+ALL_MARKS = frozenset(range(64))
+MOST_LINES = 256  # of one class or of thresholds in one queue; devices stop far below
+VERBATIM = (
+    "protocol", "class-map", "qos-group", "input-interface", "vlan", "mpls", "source-address", "destination-address", "packet",
+    "discard-class", "traffic-class", "fr-dlci", "fr-de", "atm", "flow", "field", "start", "application", "metadata",
+    "device-type", "non-client-nrt", "wlan", "interface", "l2vpn", "port", "security-group",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MqcSyntax:
+    """What one platform writes beside the common grammar.
+
+    any_by_default: a class-map without match-any or match-all takes any of its lines. verbatim: criteria kept as words.
+    actions: more lines of a class, or other readings of the common ones. kept: lines of a class without a field in the model,
+    which its notes keep verbatim.
+    """
+
+    any_by_default: bool = False
+    verbatim: tuple[str, ...] = VERBATIM
+    actions: Mapping[str, Callable[[Line], QosClass]] = field(default_factory=dict)
+    kept: re.Pattern[str] = re.compile(r"(?!)")
+
+
+@dataclass(slots=True)
+class Mqc:
+    """Class maps and policy maps of one text. selectors: access lists that classify are no filters."""
+
+    ledger: LineLedger
+    syntax: MqcSyntax = field(default_factory=MqcSyntax)
+    selectors: set[str] = field(default_factory=set)
+    class_maps: dict[str, Block] = field(default_factory=dict)
+    policy_maps: dict[str, Block] = field(default_factory=dict)
+    attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+    aggregate_policers: dict[str, Block] = field(default_factory=dict)
+
+    def add_class_map(self, name: str, block: Block) -> None:
+        self.class_maps[name] = reopened(self.class_maps.get(name), block)
+        self.note_lists(block)
+
+    def add_policy_map(self, name: str, block: Block) -> None:
+        self.policy_maps[name] = reopened(self.policy_maps.get(name), block)
+
+    def attach(self, policy: str, interface: str, direction: str, line: int) -> None:
+        self.attachments.setdefault(policy, []).append(QosAttachment(interface, direction, (line,)))
+
+    def note_lists(self, block: Block) -> None:
+        for child in block.children:
+            words = Words(child.words)
+            if words.accept("match") and words.peek(words.peek().lower() in ("ip", "ipv6", "mac")) == "access-group":
+                words.at += 1 + (words.peek() != "access-group")
+                words.accept("name", "ipv4", "ipv6")
+                self.selectors.add(words.peek())
+
+
+def qos_policies(mqc: Mqc) -> list[QosPolicy]:
+    """Every policy map with its attachments; one that is attached but not defined has no classes."""
+    matches = {name: _class_match(mqc, block) for name, block in mqc.class_maps.items()}
+    found = [
+        QosPolicy(name, _classes(mqc, block, matches), tuple(mqc.attachments.get(name, ())), block.numbers)
+        for name, block in mqc.policy_maps.items()
+    ]
+    for name, attachments in mqc.attachments.items():
+        if name not in mqc.policy_maps:
+            lines = tuple(line for attachment in attachments for line in attachment.lines)
+            found.append(QosPolicy(name, (), tuple(attachments), lines))
+    return found
+
+
+def _class_match(mqc: Mqc, block: Block) -> ClassMatch:
+    told = [word.lower() for word in block.words[1:-1]]
+    match = ClassMatch(match_all="match-any" not in told and (not mqc.syntax.any_by_default or "match-all" in told))
+    for count, child in enumerate(below for top in block.children for below in top.walk()):
+        try:
+            if count >= MOST_LINES:
+                raise NotUnderstood("a class has too many lines")
+            match = _match_line(mqc, match, Words(child.words))
+            mqc.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            mqc.ledger.unparsed(child.line, str(reason))
+            if count <= MOST_LINES:
+                match = replace(match, other=(*match.other, child.text[:80]))
+    return match
+
+
+def _match_line(mqc: Mqc, match: ClassMatch, words: Words) -> ClassMatch:
+    if words.accept("description", "exit", "end-class-map"):
+        return match
+    if not words.accept("match"):
+        raise NotUnderstood("match is expected")
+    if words.accept("not"):
+        return _match_not(match, words)
+    kind = _kind(words)
+    if kind == "any":
+        return replace(match, any=True)
+    if kind in ("dscp", "precedence"):
+        return replace(match, dscp=_join(match, match.dscp, marks(kind, words)))
+    if kind == "cos":
+        return replace(match, pcp=_join(match, match.pcp, _levels(words)))
+    if kind == "access-group":
+        words.accept("name", "ipv4", "ipv6")
+        return replace(match, acls=(*match.acls, words.next("an access list")))
+    if kind in mqc.syntax.verbatim or kind == "rtp":
+        return replace(match, other=(*match.other, f"{kind} {words.rest()}".strip()))
+    raise NotUnderstood(f"match {kind[:40]!r} is not modelled")
+
+
+def _kind(words: Words) -> str:
+    """`ip dscp` and `dscp` are one criterion here; `ip` alone means IPv4 only, which the marks' model does not tell apart."""
+    kind = words.next("a criterion").lower()
+    if kind in ("ip", "ipv6") and words.peek().lower() in ("dscp", "precedence", "rtp"):
+        kind = words.next().lower()
+    return kind
+
+
+def _match_not(match: ClassMatch, words: Words) -> ClassMatch:
+    start = words.at
+    kind = _kind(words)
+    if kind in ("dscp", "precedence"):
+        return replace(match, dscp=_join(match, match.dscp, ALL_MARKS - marks(kind, words)))
+    words.at = start
+    return replace(match, other=(*match.other, f"not {words.rest()}"))
+
+
+def _join(match: ClassMatch, known: frozenset[int] | None, more: frozenset[int]) -> frozenset[int]:
+    """Two lines on one field: both must hold with match-all, either with match-any."""
+    if known is None:
+        return more
+    return known & more if match.match_all else known | more
+
+
+def marks(kind: str, words: Words) -> frozenset[int]:
+    """The rest of the line as code points; `precedence 5` stands for its eight code points."""
+    found: set[int] = set()
+    while words:
+        text = words.next()
+        try:
+            if kind == "dscp":
+                found.add(parse_dscp(text))
+                continue
+            level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
+        except ValueError as error:
+            raise NotUnderstood(f"{text[:40]!r} is not a {kind}") from error
+        found.update(range(level * 8, level * 8 + 8))
+    return frozenset(found)
+
+
+def _levels(words: Words) -> frozenset[int]:
+    """`0 1 2`, `0,5-7`; an `inner` in front is dropped by nobody, so it is not understood."""
+    found: set[int] = set()
+    while words:
+        for part in words.next().split(","):
+            low, _, high = part.partition("-")
+            found.update(
+                range(number_in(low, 0, 7, "a class of service"), number_in(high or low, 0, 7, "a class of service") + 1)
+            )
+    return frozenset(found)
+
+
+def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch]) -> tuple[QosClass, ...]:
+    classes: list[QosClass] = []
+    for child in block.children:
+        words = Words(child.words)
+        if words.accept("description", "exit"):
+            mqc.ledger.understood(child.number)
+            continue
+        if not words.accept("class"):
+            mqc.ledger.unparsed(child.line, "class is expected")
+            continue
+        if words.accept("type"):
+            words.next("a type")
+        name = words.peek() or "?"
+        mqc.ledger.understood(child.number)
+        default = ClassMatch(any=True) if name == "class-default" else ClassMatch(other=(f"class-map {name} is not defined",))
+        made = QosClass(name, matches.get(name, default), lines=child.numbers)
+        for action in child.children:
+            made = _book(mqc, made, action)
+        classes.append(_ceiling(made))
+    return tuple(classes)
+
+
+def _book(mqc: Mqc, made: QosClass, action: Block) -> QosClass:
+    """One line of a class; what is not understood is booked and the class goes on without it."""
+    try:
+        made = _action(mqc, made, action)
+        mqc.ledger.understood(action.number)
+    except NotUnderstood as reason:
+        made = _kept(mqc, made, action, str(reason))
+    for below in (deeper for top in action.children for deeper in top.walk()):
+        try:
+            if made.policer is None or action.words[0].lower() != "police":
+                made = _action(mqc, made, below)
+            else:
+                made = replace(made, policer=read_police_line(made.policer, Words(below.words)))
+            mqc.ledger.understood(below.number)
+        except NotUnderstood as reason:
+            made = _kept(mqc, made, below, str(reason))
+    return made
+
+
+def _kept(mqc: Mqc, made: QosClass, block: Block, reason: str) -> QosClass:
+    """A line that the platform lists as one without a field becomes a note of the class, any other is unparsed."""
+    if mqc.syntax.kept.match(block.text) is None or len(made.notes) >= MOST_LINES:
+        mqc.ledger.unparsed(block.line, reason)
+        return made
+    mqc.ledger.understood(block.number)
+    return replace(made, notes=(*made.notes, block.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An action line: the class so far, and the words behind the first."""
+
+    made: QosClass
+    words: Words
+    mqc: Mqc
+    block: Block
+
+    @property
+    def queue(self) -> Queue:
+        return self.made.queue or Queue(self.made.name)
+
+
+def _action(mqc: Mqc, made: QosClass, action: Block) -> QosClass:
+    words = Words(action.words)
+    word = words.next().lower()
+    reader = mqc.syntax.actions.get(word) or ACTIONS.get(word)
+    if reader is None:
+        if word == "no" or word in NOT_MODELLED:
+            raise NotUnderstood(NOT_MODELLED.get(word, f"'no {words.peek()[:40]}' is not modelled"))
+        raise NotUnderstood(f"{word[:40]!r} is not understood here")
+    made = reader(Line(made, words, mqc, action))
+    words.end()
+    return made
+
+
+NOT_MODELLED = {
+    "trust": "trust inside a class is not modelled",
+    "compress": "header compression is not modelled",
+    "queue-buffers": "buffer ratios of a queue are not modelled",
+    "dbl": "dynamic buffer limiting is not modelled",
+    "netflow-sampler": "samplers are not modelled",
+    "estimate": "bandwidth estimation is not modelled",
+}
+
+
+def _set(line: Line) -> QosClass:
+    words = line.words
+    marker = line.made.marker or Marker()
+    words.accept("ip", "ipv6")
+    kind = words.next("what to set").lower()
+    if kind == "dscp":
+        words.accept("tunnel")
+        found = marks("dscp", Words([words.next("a mark")]))
+        marker = replace(marker, dscp=next(iter(found)))
+    elif kind == "precedence":
+        found = marks("precedence", Words([words.next("a precedence")]))
+        marker = replace(marker, dscp=min(found))
+    elif kind == "cos":
+        marker = replace(marker, pcp=number_in(words.next("a level"), 0, 7, "a class of service"))
+    elif kind in ("qos-group", "traffic-class"):
+        marker = replace(marker, queue=number_in(words.next("a number"), 0, 99, f"a {kind}"))
+    else:
+        raise NotUnderstood(f"set {kind[:40]!r} is not modelled")
+    return replace(line.made, marker=marker)
+
+
+def _police(line: Line) -> QosClass:
+    if line.words.accept("aggregate"):
+        block = line.mqc.aggregate_policers.get(line.words.next("a name"))
+        if block is None:
+            raise NotUnderstood("the aggregate policer is not defined")
+        return replace(line.made, policer=read_police(Words(block.words, 4)))
+    return replace(line.made, policer=read_police(line.words))
+
+
+def _priority(line: Line) -> QosClass:
+    """`priority`, `priority KBPS [BURST]`, `priority percent N [BURST]`, `priority level N [..]`."""
+    words = line.words
+    if words.accept("level"):
+        number_in(words.next("a level"), 1, 7, "a priority level")
+    queue = replace(line.queue, is_strict_priority=True)
+    if words.accept("percent"):
+        queue = replace(queue, ceiling_percent=percentage(words))
+    elif words:
+        queue = replace(queue, ceiling_bps=_rate(words, 1000))
+    if words:
+        number_in(words.next(), 1, 10**12, "a burst in bytes")
+    return replace(line.made, queue=queue)
+
+
+def _bandwidth(line: Line) -> QosClass:
+    """`bandwidth KBPS`, `bandwidth percent N`, `bandwidth remaining percent|ratio N`."""
+    words = line.words
+    queue = line.queue
+    if words.accept("remaining"):
+        if words.accept("ratio"):
+            queue = replace(queue, remaining_weight=number_in(words.next("a ratio"), 1, 65535, "a ratio"))
+        elif words.accept("percent"):
+            queue = replace(queue, remaining_percent=percentage(words))
+        else:
+            raise NotUnderstood("percent or ratio is expected")
+    elif words.accept("percent"):
+        queue = replace(queue, guaranteed_percent=percentage(words))
+    else:
+        queue = replace(queue, guaranteed_bps=_rate(words, 1000))
+    words.accept("account")
+    return replace(line.made, queue=queue)
+
+
+def _shape(line: Line) -> QosClass:
+    """`shape average|peak RATE [BC [BE]]` in bit/s and bits, `shape average percent N`, `shape kbps N`."""
+    words = line.words
+    if words.accept("kbps"):
+        return replace(line.made, shaper=Shaper(_rate(words, 1000)))
+    if not words.accept("average", "peak"):
+        raise NotUnderstood("average or peak is expected")
+    if words.accept("percent"):
+        shaper = Shaper(None, percent=percentage(words))
+    else:
+        shaper = Shaper(_rate(words, 1))
+        if is_decimal(words.peek()):
+            shaper = replace(shaper, burst_bytes=number_in(words.next(), 0, 10**12, "a burst in bits") // 8)
+    while is_decimal(words.peek()) or words.peek().lower() == "ms":
+        words.next()
+    if words.accept("account"):
+        words.rest()
+    return replace(line.made, shaper=shaper)
+
+
+def _queue_limit(line: Line) -> QosClass:
+    words = line.words
+    if not is_decimal(words.peek()):
+        raise NotUnderstood("queue limits per mark are not modelled")
+    size = number_in(words.next(), 1, 10**12, "a queue limit")
+    unit = words.accept("packets", "bytes", "ms", "us") or "packets"
+    if unit in ("ms", "us"):
+        raise NotUnderstood("a queue limit in time is not modelled")
+    if unit == "bytes":
+        return replace(line.made, queue=replace(line.queue, limit_bytes=size))
+    return replace(line.made, queue=replace(line.queue, limit_packets=size))
+
+
+def _random_detect(line: Line) -> QosClass:
+    """`random-detect [dscp-based|prec-based|ecn|..]`; thresholds per mark are kept verbatim."""
+    words = line.words
+    profile = words.rest() or "wred"
+    queue = line.queue
+    if profile.lower() == "ecn":
+        return replace(line.made, queue=replace(queue, ecn=True, early_drop=queue.early_drop or "wred"))
+    if len(queue.early_drop) > 100 * MOST_LINES:
+        raise NotUnderstood("a queue has too many thresholds")
+    text = f"{queue.early_drop}; {profile}" if queue.early_drop else profile
+    return replace(line.made, queue=replace(queue, early_drop=text))
+
+
+def _service_policy(line: Line) -> QosClass:
+    line.words.accept("input", "output")
+    return replace(line.made, child_policy=line.words.next("a policy map"))
+
+
+def _fair_queue(line: Line) -> QosClass:
+    line.words.rest()
+    return replace(line.made, queue=line.queue)
+
+
+def _drop(line: Line) -> QosClass:
+    """`drop`: nothing of the class passes, a policer of rate 0."""
+    return replace(line.made, policer=Policer(0))
+
+
+def _nothing(line: Line) -> QosClass:
+    line.words.rest()
+    return line.made
+
+
+ACTIONS: dict[str, Callable[[Line], QosClass]] = {
+    "set": _set,
+    "police": _police,
+    "priority": _priority,
+    "bandwidth": _bandwidth,
+    "shape": _shape,
+    "queue-limit": _queue_limit,
+    "random-detect": _random_detect,
+    "service-policy": _service_policy,
+    "fair-queue": _fair_queue,
+    "drop": _drop,
+    "description": _nothing,
+    "exit": _nothing,
+}
+
+
+def _rate(words: Words, default_unit_bps: int) -> int:
+    text = words.next("a rate")
+    unit = words.accept("bps", "kbps", "mbps", "gbps")
+    rate = rate_bps(text, unit, default_unit_bps)
+    if rate is None:
+        raise NotUnderstood(f"{text[:40]!r} is not a rate")
+    return rate
+
+
+def _ceiling(made: QosClass) -> QosClass:
+    """A policer in the class bounds its strict queue when `priority` itself names no rate."""
+    queue, policer = made.queue, made.policer
+    if queue is None or policer is None or not queue.is_strict_priority:
+        return made
+    if queue.ceiling_bps is not None or queue.ceiling_percent is not None:
+        return made
+    return replace(made, queue=replace(queue, ceiling_bps=policer.rate_bps, ceiling_percent=policer.percent))

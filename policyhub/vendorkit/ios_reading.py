@@ -1,0 +1,160 @@
+"""What the handlers of one parse of a Cisco-like text share, and how its access lists become policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.domain.device_config import Interface, Losslessness, Route
+from policyhub.domain.nat import NatRule
+from policyhub.domain.objects import Schedule
+from policyhub.domain.qos import Trust
+from policyhub.domain.rules import Action, Binding, Policy
+from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ios_acl import ENTRY, AclBook, AclSyntax, read_rules, verb_of
+from policyhub.vendorkit.ios_groups import Groups
+from policyhub.vendorkit.ios_mqc import Mqc, MqcSyntax
+from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import Budget, NotUnderstood, Words
+from policyhub.vendorkit.operands import NameTable, Services
+
+AclKey = tuple[int, str]  # family 4, 6 or 0 (MAC), name
+OPTIONS = ("statistics", "counters", "fragments", "ignore", "exit", "ipv4", "pmtud")
+
+
+@dataclass(slots=True)
+class AccessList:
+    """Entries of one list in file order. `form`: standard, extended, ipv6, mac .. `notes`: options of the whole list."""
+
+    form: str
+    lines: list[int] = field(default_factory=list)
+    entries: list[Block] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class IosReading:
+    """State of one parse. `shown` holds lists of show outputs, used where the configuration has none."""
+
+    ledger: LineLedger = field(default_factory=LineLedger)
+    hostname: str = ""
+    version: str = ""
+    groups: Groups = field(default_factory=Groups)
+    configured: dict[AclKey, AccessList] = field(default_factory=dict)
+    shown: dict[AclKey, AccessList] = field(default_factory=dict)
+    bindings: dict[AclKey, list[Binding]] = field(default_factory=dict)
+    interfaces: dict[str, Interface] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    schedules: list[Schedule] = field(default_factory=list)
+    mqc_syntax: MqcSyntax = field(default_factory=MqcSyntax)
+    mqc: Mqc = field(init=False)
+    trusts: list[Trust] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    nat_rules: list[NatRule] = field(default_factory=list)
+    losslessness: dict[str, Losslessness] = field(default_factory=dict)
+    policies: list[Policy] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mqc = Mqc(self.ledger, self.mqc_syntax)
+
+    @property
+    def addresses(self) -> NameTable[AddressSet]:
+        return self.groups.addresses
+
+    @property
+    def services(self) -> NameTable[Services]:
+        return self.groups.services
+
+    @property
+    def selectors(self) -> set[str]:
+        """Names of lists that pick traffic for something else (QoS, NAT, VPN, routing): no filters."""
+        return self.mqc.selectors
+
+    def book(self, syntax: AclSyntax) -> AclBook:
+        return AclBook(syntax, self.ledger, self.addresses, self.services, self.budget)
+
+    def bind(self, family: int, name: str, interface: str, direction: str, line: int) -> None:
+        self.bindings.setdefault((family, name), []).append(Binding(interface, direction, (line,)))
+
+    def attach(self, policy: str, interface: str, direction: str, line: int) -> None:
+        self.mqc.attach(policy, interface, direction, line)
+
+
+def collect(reading: IosReading, key: AclKey, form: str, block: Block, shown: bool = False) -> AccessList:
+    """The lines below a list's header: entries, and options of the whole list that its policy keeps as notes."""
+    lists = reading.shown if shown else reading.configured
+    found = lists.setdefault(key, AccessList(form))
+    found.lines.append(block.number)
+    for child in (below for top in block.children for below in top.walk()):
+        if ENTRY.match(child.text):
+            found.entries.append(child)
+            found.lines.append(child.number)
+        elif child.words[0].lower() in OPTIONS:
+            found.lines.append(child.number)
+            reading.ledger.understood(child.number)
+            if child.text != "exit":
+                found.notes.append(child.text)
+    return found
+
+
+def take_binding(reading: IosReading, family: int, words: Words, place: str, line: int) -> None:
+    """`NAME in|out|ingress|egress`. Raises NotUnderstood."""
+    name = words.next("an access list")
+    reading.bind(family, name, place, take_direction(words), line)
+
+
+def take_direction(words: Words) -> str:
+    """`in`, `input`, `ingress` as in; `out`, `output`, `egress` as out. Raises NotUnderstood."""
+    word = words.next("a direction").lower()
+    if word in ("in", "input", "ingress"):
+        return "in"
+    if word in ("out", "output", "egress"):
+        return "out"
+    raise NotUnderstood(f"{word[:40]!r} is not a direction")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What a platform does with a list that has no entries, and with a name that is bound but not defined."""
+
+    empty: Action | None
+    empty_note: str
+    undefined: Action | None
+    undefined_note: str
+
+
+def list_policies(reading: IosReading, syntax: AclSyntax, gaps: Gaps, ipv6_note: str = "") -> list[Policy]:
+    """Configured lists, lists only seen in a show output, and names that are bound but not defined."""
+    lists = dict(reading.configured)
+    for key, shown in reading.shown.items():
+        if key in lists:
+            reading.ledger.understood(*shown.lines)
+        else:
+            lists[key] = shown
+    book = reading.book(syntax)
+    found = [_policy(reading, book, key, acl, gaps, ipv6_note) for key, acl in lists.items()]
+    for (family, name), bindings in reading.bindings.items():
+        if (family, name) not in lists:
+            lines = tuple(line for binding in bindings for line in binding.lines)
+            notes = (gaps.undefined_note,)
+            found.append(Policy(name, (), gaps.undefined, family, tuple(bindings), lines, notes=notes))
+    return found
+
+
+def _policy(reading: IosReading, book: AclBook, key: AclKey, acl: AccessList, gaps: Gaps, ipv6_note: str) -> Policy:
+    family, name = key
+    bindings = tuple(reading.bindings.get(key, ()))
+    rules = read_rules(book, family, name, acl.form, acl.entries)
+    reading.ledger.understood(acl.lines[0])
+    default: Action | None = Action.DENY
+    notes = (ipv6_note,) if family == 6 and ipv6_note else ()
+    lost = sum(verb_of(entry) != "remark" for entry in acl.entries) - len(rules)
+    if lost:
+        notes = (*notes, f"{lost} entries are not understood")
+    if all(verb_of(entry) == "remark" for entry in acl.entries):
+        default, notes = gaps.empty, (gaps.empty_note,)
+    purpose = "match" if name in reading.selectors and not bindings else "filter"
+    if acl.form in ("mac", "role-based", "reflexive"):
+        purpose = acl.form
+    notes = (*notes, *acl.notes)
+    return Policy(name, tuple(rules), default, family, bindings, tuple(acl.lines), notes=notes, purpose=purpose)
