@@ -12,6 +12,9 @@ pub(crate) fn radiotap(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeEr
     if length < 8 {
         return Err(fail(Reason::HeaderLength));
     }
+    if bytes.len() < usize::from(length) {
+        return Err(fail(Reason::Short));
+    }
     ieee80211(bytes, usize::from(length), packet)
 }
 

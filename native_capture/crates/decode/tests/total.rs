@@ -1,9 +1,9 @@
 //! The decoder is total: any bytes under any link type give a packet.
 
-use nc_decode::{decode, proto, Layer, Packet, Reason, NO_VLAN};
+use nc_decode::{decode, proto, Layer, Packet, Reason, Stop, Tunnel, NO_VLAN};
 use proptest::prelude::*;
 
-const LINKS: [u32; 13] = [0, 1, 12, 14, 101, 104, 108, 113, 147, 228, 229, 276, u32::MAX];
+const LINKS: [u32; 18] = [0, 1, 9, 12, 14, 50, 101, 104, 105, 107, 108, 113, 127, 147, 228, 229, 276, u32::MAX];
 
 /// Frames that begin like real ones, so that every layer is reached.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
@@ -30,8 +30,42 @@ fn check(packet: &Packet, given: &[u8]) {
     }
 }
 
+/// Ethernet and IPv4 with the beginning of something that carries or controls other packets.
+fn carrier() -> impl Strategy<Value = Vec<u8>> {
+    let udp = |port: u16, head: &[u8]| {
+        (proto::UDP, [&[0x10, 0, (port >> 8) as u8, port as u8, 0, 0, 0, 0][..], head].concat())
+    };
+    let inside = prop_oneof![
+        Just((proto::IPV4, vec![])),
+        Just((proto::IPV6, vec![])),
+        Just((proto::GRE, vec![0xb0, 0, 0x88, 0xbe, 0, 0, 0, 1, 0, 0, 0, 2])),
+        Just((proto::GRE, vec![0x10, 0, 0x22, 0xeb, 0, 0, 0, 1])),
+        Just((proto::GRE, vec![0, 0, 0x65, 0x58])),
+        Just((proto::AH, vec![proto::UDP, 4])),
+        Just(udp(4_789, &[8, 0, 0, 0, 0, 0, 5, 0])),
+        Just(udp(6_081, &[2, 0, 0x65, 0x58, 0, 0, 5, 0])),
+        Just(udp(2_152, &[0x34, 0xff])),
+        Just(udp(3_544, &[0, 0])),
+        Just(udp(6_635, &[0, 1, 65, 64])),
+        (any::<u8>()).prop_map(move |code| udp(4_791, &[code])),
+    ];
+    (inside, proptest::collection::vec(any::<u8>(), 0..160))
+        .prop_map(|((proto, head), rest)| v4(proto, 0, (24 + head.len() + rest.len()) as u16, &[head, rest].concat()))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn carried_packets_are_read_wherever_they_end(bytes in carrier(), cut in 0_usize..260) {
+        let kept = &bytes[..cut.min(bytes.len())];
+        let packet = decode(1, 0, bytes.len() as u32, kept);
+        check(&packet, kept);
+        if let Some(inner) = packet.innermost(kept) {
+            check(&inner, kept);
+            prop_assert!(inner.frame_len < packet.frame_len);
+        }
+    }
 
     #[test]
     fn any_bytes_give_a_packet(link in prop::sample::select(&LINKS[..]), bytes in proptest::collection::vec(any::<u8>(), 0..300), more in 0_u32..70_000) {
@@ -135,4 +169,33 @@ fn priority_tags_name_no_vlan_and_stacks_keep_the_outer_two() {
 #[test]
 fn a_packet_fits_two_cache_lines() {
     assert!(std::mem::size_of::<Packet>() <= 128);
+}
+
+#[test]
+fn a_vxlan_packet_keeps_the_outer_mark_and_tells_the_inner_one() {
+    let inner = [&[0; 12][..], &[0x08, 0x00], &v4(proto::UDP, 0, 32, &[0, 7, 0, 9, 0, 8, 0, 0])[14..]].concat();
+    let head = [0x30, 0x39, 0x12, 0xb5, 0, 0, 0, 0, 0x08, 0, 0, 0, 0, 0x13, 0x89, 0];
+    let mut bytes = v4(proto::UDP, 0, (24 + head.len() + inner.len()) as u16, &[&head[..], &inner].concat());
+    bytes[15] = 26 << 2;
+    let packet = decode(1, 0, bytes.len() as u32, &bytes);
+    assert_eq!((packet.tunnel, packet.tunnel_id, packet.dscp, packet.inner_dscp), (Tunnel::Vxlan, 5_001, 26, 46));
+    let inner = packet.inner(&bytes).map(|inner| (inner.sport, inner.dport, inner.frame_len));
+    assert_eq!(inner, Some((7, 9, 14 + 32)));
+}
+
+#[test]
+fn plain_udp_on_a_tunnels_port_is_plain_udp() {
+    let bytes =
+        v4(proto::UDP, 0, 24 + 16, &[0, 7, 0x12, 0xb5, 0, 16, 0, 0, b'n', b'o', b' ', b'v', b'x', b'l', b'a', b'n']);
+    let plain = bytes.iter().map(|byte| if *byte == b'n' { 0 } else { *byte }).collect::<Vec<_>>();
+    assert_eq!(decode(1, 0, bytes.len() as u32, &plain).tunnel, Tunnel::None);
+}
+
+#[test]
+fn a_pfc_frame_tells_which_priorities_stop_and_which_go_on() {
+    let quanta = [0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0];
+    let bytes = [&[0; 12][..], &[0x88, 0x08, 0x01, 0x01, 0, 0x18], &quanta, &[0; 26]].concat();
+    let packet = decode(1, 0, bytes.len() as u32, &bytes);
+    assert_eq!((packet.stop, packet.stop_classes, packet.is_ip()), (Stop::Pfc, 0x18, false));
+    assert_eq!(packet.quanta(), [0, 0, 0, 0xffff, 0, 0, 0, 0]);
 }
