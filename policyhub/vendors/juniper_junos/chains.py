@@ -31,7 +31,7 @@ def chained(words: list[str]) -> list[list[str]]:
     """One path per statement; most lines hold one."""
     for at in range(len(words) - 3, 0, -1):
         keys = CONTAINERS.get(words[at])
-        if keys is not None:
+        if keys is not None and not words[at + 1].endswith("-nat"):
             return _split(words, at + 1, keys)
     return [words]
 

@@ -226,10 +226,11 @@ def _read_route(reading: Reading, context: Context, route: Node, vrf: str) -> No
     lines = route.all_lines()
     distance = _number(route.value("preference"))
     discards = any(route.has(word) for word in ("discard", "reject", "receive"))
-    hops: list[tuple[str, int | None]] = [(word, distance) for word in (*route.values("next-hop"), *route.values("next-table"))]
+    tables = route.values("next-table")
+    hops: list[tuple[str, int | None]] = [(word, distance) for word in (*route.values("next-hop"), *tables)]
     hops += [(node.word, _number(node.value("preference")) or distance) for node in route.kids("qualified-next-hop")]
     for hop, own in hops or [("", distance)]:
-        is_address = bool(hop) and (hop[0].isdigit() or ":" in hop or hop.endswith((".inet.0", ".inet6.0")))
+        is_address = hop in tables or (bool(hop) and (hop[0].isdigit() or ":" in hop))
         reading.routes.append(
             Route(
                 route.word,

@@ -23,6 +23,7 @@ QUIET = (
     "port-scaling-enlargement", "pool-distribution",
 )  # fmt: skip
 PREFIX_OPTIONS = ("mapped-port", "routing-instance")
+PERSISTENT = "persistent-nat"
 DONE = ("pool", "rule-set", "port-forwarding")
 
 
@@ -135,7 +136,8 @@ class _Draft:
 
 def _translation(kind: str, then: Node, pools: dict[str, Node]) -> _Draft:
     draft = _Draft(NatKind(kind))
-    pool = then.value("pool")
+    names = [word.word for word in then.kids("pool") if word.word != PERSISTENT]
+    pool = names[-1] if names else ""
     if then.has("off"):
         draft.kind = NatKind.EXEMPT
     elif kind == "static":
@@ -150,8 +152,8 @@ def _translation(kind: str, then: Node, pools: dict[str, Node]) -> _Draft:
     elif then.has("interface"):
         draft.source = "interface"
     for node in then.walk():
-        if node.word == "persistent-nat":
-            draft.notes.append(one_or_list("persistent-nat", node.statements()))
+        if node.word == PERSISTENT:
+            draft.notes.append(one_or_list(PERSISTENT, node.statements()))
     return draft
 
 
