@@ -56,12 +56,15 @@ def test_no_ignored_line_may_hold_a_rule(case: Path) -> None:
 @pytest.mark.parametrize(
     "platform",
     [
+        "checkpoint_gaia",
         "cisco_asa",
         "cisco_ios",
         "fortinet_fortios",
+        "h3c_comware",
         "hillstone_stoneos",
         "huawei_usg",
         "huawei_vrp",
+        "juniper_junos",
         "linux_nftables",
         "paloalto_panos",
     ],
