@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from policyhub.domain.services import ICMP as IPV4_ICMP
+from policyhub.domain.services import ICMPV6
 from policyhub.vendorkit.lexing import NotUnderstood
-from policyhub.vendorkit.xtables.facts import Facts
+from policyhub.vendorkit.xtables.facts import NAMES, Facts
 from policyhub.vendorkit.xtables.options import dscp_value
 
 COUNT = r"\d{1,24}[KMGTP]?"
@@ -17,6 +19,7 @@ NOT_LISTED = "interfaces are not listed"
 PORTS = re.compile(r"(?:^|(?<=\s))(?:(?:tcp|udp|sctp|dccp|udplite)\s)?\s*(spts?|dpts?):(!?)([\w-]+(?::[\w-]+)?)")
 MULTIPORT = re.compile(r"(?:^|(?<=\s))multiport (sports|dports|ports) +(! ?)?(\S+)")
 ICMP = re.compile(r"(?:^|(?<=\s))(?:ipv6-)?icmp(?:v6)? ?(!?)type !?(\S+)(?: code (\d+)(?:-\d+)?)?")
+ICMP_NAME = re.compile(r"(?:^|(?<=\s))(?:ipv6-)?icmp(?:v6)? (!?)([a-z][a-z-]{2,40})(?=\s|$)")  # without -n
 RANGE = re.compile(r"(?:^|(?<=\s))(source|destination) IP range (! )?(\S+-\S+)")
 SETS = re.compile(r"(?:^|(?<=\s))(! )?(?:match-)?set (\S+) ((?:src|dst)(?:,(?:src|dst))*)")
 DSCP = re.compile(r"(?:^|(?<=\s))DSCP match (!)?(0x[0-9a-fA-F]+)")
@@ -135,7 +138,8 @@ def _rest(facts: Facts, text: str) -> None:
     pieces: list[str] = []
     at = 0
     for found in sorted(
-        (m for pattern in (PORTS, MULTIPORT, ICMP, RANGE, SETS, DSCP) for m in pattern.finditer(text)), key=lambda m: m.start()
+        (m for pattern in (PORTS, MULTIPORT, ICMP, ICMP_NAME, RANGE, SETS, DSCP) for m in pattern.finditer(text)),
+        key=lambda m: m.start(),
     ):
         if found.start() < at or not _exact(facts, found):
             continue
@@ -167,6 +171,10 @@ def _exact(facts: Facts, found: re.Match[str]) -> bool:
         facts.set_ports(f"--{found[1][:-1]}", value, negated)
     elif pattern is ICMP:
         facts.set_icmp(found[2] + (f"/{found[3]}" if found[3] else ""), bool(found[1]))
+    elif pattern is ICMP_NAME:
+        if NAMES.icmp_type(found[2], ICMPV6 if facts.version == 6 else IPV4_ICMP) is None:
+            return False
+        facts.set_icmp(found[2], bool(found[1]))
     elif pattern is RANGE:
         facts.set_range("-s" if found[1] == "source" else "-d", found[3], bool(found[2]))
     elif pattern is DSCP:

@@ -12,6 +12,7 @@ from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.rendering import is_prompt
 from policyhub.vendors.sonic.access import policies
+from policyhub.vendors.sonic.cli_lists import read_lists
 from policyhub.vendors.sonic.cli_tables import TITLE, Table, read_tables
 from policyhub.vendors.sonic.database import IGNORED, Database, read_database
 from policyhub.vendors.sonic.interfaces import interfaces, nat_rules, routes
@@ -30,6 +31,7 @@ SIGNS = (
     (r"\"(acl|PORT)\"\s*:\s*\{", 0.2),
     (r"\"acl-sets\"\s*:", 0.6),
     (r"\"PORT\|Ethernet\d+\"|\"Ethernet\d+(\|[\d.-]+)?\"\s*:\s*\{", 0.6),
+    (r"^Table\s+Rule\s+Priority\s+Action\s+Match|^Name\s+Type\s+Binding\s+Description", 0.9),
     (r"^RULE NAME\s+TABLE NAME\s+PRIO\s+PACKETS COUNT", 0.9),
     (r"^\s*Port\s+(TxQ|Voq)\s+(Counter|Trim)/pkts", 0.9),
     (r"^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME|^\s*QUEUE\s+STATUS\s+STORM DETECTED", 0.9),
@@ -61,13 +63,14 @@ def parse(text: str) -> DeviceConfig:
     prompts = {line.number for line in kept if is_prompt(line.text) and "{" not in line.text}
     ledger.understood(*prompts)
     raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    watched = _tables(kept, raw, ledger) if len(kept) == len(lines) else ()
+    known = _tables(kept, raw, ledger) if len(kept) == len(lines) else []
     rest = [line for line in kept if line.text and line.number not in prompts and not ledger.is_booked(line.number)]
     by_number = {line.number: line for line in lines}
     document = read_json(rest if _has_json(rest) else [])
     for number, reason in document.odd.items():
         ledger.unparsed(by_number[number], reason)
     database = read_database(document, ledger, by_number)
+    read_lists(known, database)
     qos = read_qos(database, ledger, by_number)
     acls = policies(database, ledger, by_number)
     translations = nat_rules(database, ledger, by_number)
@@ -86,7 +89,7 @@ def parse(text: str) -> DeviceConfig:
         nat_rules=translations,
         routes=routes(database),
         evaluation=EVALUATION if len(acls) > 1 else (),
-        losslessness=(*qos.losslessness, *watched),
+        losslessness=(*qos.losslessness, *_watched(known)),
         qos_maps=qos.maps,
         version=_version(database),
         special=ledger.special_lines,
@@ -107,19 +110,19 @@ def _version(database: Database) -> str:
     return row.word("VERSION") if row is not None else ""
 
 
-def _tables(lines: list[Line], raw: list[str], ledger: LineLedger) -> tuple[Losslessness, ...]:
-    """Book the rows of known tables; `show pfcwd config` says which ports have a watchdog."""
-    watched: list[Losslessness] = []
-    for table in read_tables(lines, raw):
-        if not _is_known(table):
-            continue
+def _tables(lines: list[Line], raw: list[str], ledger: LineLedger) -> list[Table]:
+    """Tables of the command line; their lines are booked."""
+    found = [table for table in read_tables(lines, raw) if _is_known(table)]
+    for table in found:
         ledger.understood(*table.lines)
-        if "DETECTION TIME" in table.columns:
-            watched += [
-                Losslessness(row.cells["PORT"], watchdog=True, lines=(row.line,)) for row in table.rows if row.cells["PORT"]
-            ]
     ledger.understood(*(line.number for line in lines if TITLE.match(line.text)))
-    return tuple(watched)
+    return found
+
+
+def _watched(tables: list[Table]) -> tuple[Losslessness, ...]:
+    """`show pfcwd config` says which ports have a watchdog."""
+    rows = [row for table in tables if "DETECTION TIME" in table.columns for row in table.rows if row.cells["PORT"]]
+    return tuple(Losslessness(row.cells["PORT"], watchdog=True, lines=(row.line,)) for row in rows)
 
 
 def _is_known(table: Table) -> bool:

@@ -138,6 +138,8 @@ def test_counters_that_a_rule_sets_are_no_condition() -> None:
         ("1 2 ACCEPT tcp -- * * 0.0.0.0/0 0.0.0.0/0 state NEW tcp dpt:22flags: 0x17/0x02", "tcp 22"),
         ("1 2 ACCEPT icmp -- * * 0.0.0.0/0 0.0.0.0/0 icmptype 3 code 4", "icmp 3:4"),
         ("1 2 ACCEPT icmp -- * * 0.0.0.0/0 0.0.0.0/0 icmp !type 8", "icmp 0-7,9-255"),
+        ("1 2 ACCEPT icmp -- any any anywhere anywhere icmp echo-request", "icmp 8"),
+        ("1 2 ACCEPT tcp -- any any anywhere anywhere tcp dpts:http:https", "tcp 80-443"),
         ("1 2 ACCEPT !tcp -- * * 0.0.0.0/0 0.0.0.0/0", "proto 0-5+proto 7-255"),
         ("1 2 ACCEPT 47 -- * * 0.0.0.0/0 0.0.0.0/0", "proto 47"),
     ],
