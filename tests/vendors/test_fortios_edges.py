@@ -12,6 +12,7 @@ from policyhub.domain.evaluation import Seen, StageKind
 from policyhub.domain.nat import NatKind
 from policyhub.domain.rules import Action, Rule
 from policyhub.vendors.fortinet_fortios import VENDOR
+from policyhub.vendors.fortinet_fortios.tree import split
 
 POLICY = """config firewall policy
     edit {name}
@@ -340,3 +341,168 @@ def test_sd_wan_rules_pick_a_link_and_decide_nothing() -> None:
     assert zoom.match.unresolved == ("internet-service Zoom-Meeting",)
     assert [(zone.name, zone.interfaces) for zone in config.zones] == [("inet", ("wan1",))]
     assert config.unparsed == ()
+
+
+def test_a_deleted_entry_leaves_no_line_behind() -> None:
+    config = VENDOR.parse(policy(1).replace("end\n", '    edit 2\n        set srcintf "x"\n    next\n    delete 2\nend\n'))
+    assert [rule.name for rule in config.policies[0].rules] == ["1"]
+    assert (config.unparsed, config.ignored) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("raw", "values"),
+    [
+        ('"a b" "c"', ["a b", "c"]),
+        ('"a"b "c"', ["ab", "c"]),
+        (r'"say \"no\"" x', ['say "no"', "x"]),
+        ('x "" y', ["x", "", "y"]),
+        ('"a""b"', ["ab"]),
+        ("a  b", ["a", "b"]),
+    ],
+)
+def test_values_are_words_and_quoted_texts(raw: str, values: list[str]) -> None:
+    assert split(raw) == values
+
+
+def test_unselect_takes_one_value_of_a_list() -> None:
+    text = policy().replace(
+        '        set schedule "always"',
+        '        append srcintf "lan"\n        unselect srcintf "wan"\n        set schedule "always"',
+    )
+    assert only_rule(text).match.source_zones == ("lan",)
+
+
+@pytest.mark.parametrize("end", ["23:59 2024/12", "25:00 2024/12/31", "23:59 2024/13/31", "soon", "23:59 20244/12/31"])
+def test_an_end_that_is_no_time_is_shown(end: str) -> None:
+    config = VENDOR.parse(f'config firewall schedule onetime\n    edit "x"\n        set end {end}\n    next\nend\n')
+    assert config.schedules[0].expires is None
+    assert [unparsed.reason for unparsed in config.unparsed] == ["the end is not a time"]
+
+
+def test_exclusions_inside_exclusions_are_taken_away_inside_out() -> None:
+    text = """config firewall address
+    edit "wide"
+        set subnet 10.0.0.0 255.255.0.0
+    next
+    edit "half"
+        set subnet 10.0.0.0 255.255.255.0
+    next
+    edit "part"
+        set subnet 10.0.0.0 255.255.255.128
+    next
+end
+config firewall addrgrp
+    edit "outer"
+        set member "wide"
+        set exclude enable
+        set exclude-member "inner"
+    next
+    edit "inner"
+        set member "half"
+        set exclude enable
+        set exclude-member "part"
+    next
+end
+"""
+    expected = AddressSet.of("10.0.0.0/16").minus(AddressSet.of("10.0.0.128/25"))
+    assert only_rule(text + policy(source="outer")).match.source == expected
+
+
+VIP = """config firewall vip
+    edit "v"
+        set extip 203.0.113.10
+        set mappedip "10.0.0.10"
+        set extintf "any"
+{more}    next
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "source", "unresolved", "services"),
+    [
+        ("", "0.0.0.0/0", (), None),
+        ('        set src-filter "10.0.0.0/8" "192.0.2.1-192.0.2.2"\n', "10.0.0.0/8, 192.0.2.1/32, 192.0.2.2/32", (), None),
+        ('        set src-filter "nonsense"\n', "0.0.0.0/0", ("nonsense",), None),
+        ("        set portforward enable\n        set protocol icmp\n", "0.0.0.0/0", (), (1, 1)),
+        ("        set portforward enable\n        set protocol udp\n        set extport 53\n", "0.0.0.0/0", (), (17, 17)),
+    ],
+)
+def test_a_vip_takes_from_whom_and_what_it_says(
+    more: str, source: str, unresolved: tuple[str, ...], services: tuple[int, int] | None
+) -> None:
+    (rule,) = VENDOR.parse(VIP.format(more=more)).nat_rules
+    assert rule.match.source == AddressSet.of(*source.split(", "))
+    assert rule.match.unresolved == unresolved
+    assert [service.protocols for service in rule.match.services] == [(services,) if services else ((0, 255),)]
+
+
+def test_central_source_nat_without_addresses_is_for_everybody_of_its_family() -> None:
+    rows = '    edit 1\n        set type ipv6\n        set nat-ippool6 "p"\n    next\n    edit 2\n        set nat disable\n    next\n'
+    text = f"config firewall central-snat-map\n{rows}end\n"
+    six, four = VENDOR.parse(text).nat_rules
+    assert (six.match.source.v4, six.translated_source, six.kind) == ((), "p", NatKind.SOURCE)
+    assert (four.match.source.v6, four.translated_source, four.kind) == ((), "", NatKind.EXEMPT)
+
+
+ROUTES = """config router static
+    edit 1
+        set sdwan enable
+    next
+    edit 2
+        set dst 10.0.0.0/99
+        set device "a"
+    next
+    edit 3
+        set internet-service 65537
+        set device "a"
+    next
+end
+"""
+
+
+def test_routes_to_what_only_the_device_knows_are_shown() -> None:
+    config = VENDOR.parse(ROUTES)
+    assert [(route.prefix, route.interface) for route in config.routes] == [("0.0.0.0/0", "virtual-wan-link")]
+    assert [unparsed.line for unparsed in config.unparsed] == [6, 10]
+
+
+PER_IP = """config firewall shaper per-ip-shaper
+    edit "each"
+        set max-bandwidth {rate}
+        set diffserv-forward enable
+        set diffservcode-forward 101110
+    next
+end
+config firewall shaping-policy
+    edit 3
+        set srcaddr "all"
+        set dstaddr "all"
+        set service "ALL"
+        set dstintf "wan"
+        set per-ip-shaper "each"
+    next
+end
+"""
+
+
+@pytest.mark.parametrize(("rate", "bps"), [("500", 500_000), ("0", None)])
+def test_a_shaper_per_address_marks_and_limits(rate: str, bps: int | None) -> None:
+    (found,) = VENDOR.parse(PER_IP.format(rate=rate)).qos_policies
+    assert (found.classes[0].policer.rate_bps if found.classes[0].policer else None) == bps
+    assert found.classes[0].marker is not None
+    assert found.classes[0].marker.dscp == 46
+    assert found.classes[0].match.other == ("firewall shaping-policy 3", "per-ip")
+
+
+def test_a_service_that_is_tied_to_addresses_is_a_condition() -> None:
+    row = '    edit "near"\n        set tcp-portrange 80\n        set iprange 10.0.0.1-10.0.0.9\n    next\n'
+    text = f"config firewall service custom\n{row}end\n"
+    rule = only_rule(text + policy(service="near"))
+    assert rule.match.conditions == ("service near iprange 10.0.0.1-10.0.0.9",)
+    assert rule.match.unresolved == ()
+
+
+def test_everything_but_everything_is_nothing() -> None:
+    rule = only_rule(policy().replace("    next", "        set service-negate enable\n    next"))
+    assert rule.match.services == ()

@@ -36,8 +36,8 @@ def split(raw: str) -> list[str]:
         if raw[0] == '"' and raw.find('"', 1) == len(raw) - 1:
             return [raw[1:-1]]
         parts = raw.split('"')
-        outer = parts[::2]
-        if all((not p or p[0] == " " or i == 0) and (not p or p[-1] == " " or i == len(outer) - 1) for i, p in enumerate(outer)):
+        first, *between, last = parts[::2]
+        if first[-1:] in ("", " ") and last[:1] in ("", " ") and all(p[:1] == " " == p[-1:] for p in between):
             values: list[str] = []
             for at, part in enumerate(parts):
                 if at % 2:
