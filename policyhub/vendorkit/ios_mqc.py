@@ -28,13 +28,14 @@ class MqcSyntax:
 
     any_by_default: a class-map without match-any or match-all takes any of its lines. verbatim: criteria kept as words.
     actions: more lines of a class, or other readings of the common ones. kept: lines of a class without a field in the model,
-    which its notes keep verbatim.
+    which its notes keep verbatim. predefined: what a class takes that the device knows without configuration.
     """
 
     any_by_default: bool = False
     verbatim: tuple[str, ...] = VERBATIM
     actions: Mapping[str, Callable[[Line], QosClass]] = field(default_factory=dict)
     kept: re.Pattern[str] = re.compile(r"(?!)")
+    predefined: Callable[[str], ClassMatch | None] = lambda name: None
 
 
 @dataclass(slots=True)
@@ -145,19 +146,25 @@ def _join(match: ClassMatch, known: frozenset[int] | None, more: frozenset[int])
 
 
 def marks(kind: str, words: Words) -> frozenset[int]:
-    """The rest of the line as code points; `precedence 5` stands for its eight code points."""
+    """The rest of the line as code points: `ef`, `24 26`, `24,26`, `0-7`; `precedence 5` stands for its eight code points."""
     found: set[int] = set()
-    while words:
-        text = words.next()
+    for text in words.rest().replace(",", " ").split():
+        low, _, high = text.partition("-") if text[:1].isdigit() else (text, "", "")
         try:
             if kind == "dscp":
-                found.add(parse_dscp(text))
+                found.update(range(parse_dscp(low), parse_dscp(high or low) + 1))
                 continue
-            level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
+            first, last = (_precedence(part) for part in (low, high or low))
         except ValueError as error:
             raise NotUnderstood(f"{text[:40]!r} is not a {kind}") from error
-        found.update(range(level * 8, level * 8 + 8))
+        found.update(range(first * 8, last * 8 + 8))
+    if not found:
+        raise NotUnderstood(f"the line ends where a {kind} is expected")
     return frozenset(found)
+
+
+def _precedence(text: str) -> int:
+    return PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
 
 
 def _levels(words: Words) -> frozenset[int]:
@@ -187,7 +194,7 @@ def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch]) -> tuple[Qo
         name = words.peek() or "?"
         mqc.ledger.understood(child.number)
         default = ClassMatch(any=True) if name == "class-default" else ClassMatch(other=(f"class-map {name} is not defined",))
-        made = QosClass(name, matches.get(name, default), lines=child.numbers)
+        made = QosClass(name, matches.get(name) or mqc.syntax.predefined(name) or default, lines=child.numbers)
         for action in child.children:
             made = _book(mqc, made, action)
         classes.append(_ceiling(made))

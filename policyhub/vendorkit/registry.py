@@ -14,6 +14,7 @@ BUILT_IN = {
     "checkpoint_gaia": "policyhub.vendors.checkpoint_gaia",
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",
+    "cisco_nxos": "policyhub.vendors.cisco_nxos",
     "fortinet_fortios": "policyhub.vendors.fortinet_fortios",
     "h3c_comware": "policyhub.vendors.h3c_comware",
     "hillstone_stoneos": "policyhub.vendors.hillstone_stoneos",

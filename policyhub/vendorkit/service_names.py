@@ -31,6 +31,11 @@ class ServiceNames:
         icmp, icmp6 = ({name: (pair[0], pair[1]) for name, pair in data[key].items()} for key in ("icmp", "icmp6"))
         return cls(data["protocols"], data["tcp"], data["udp"], icmp, icmp6)
 
+    def extended(self, more: ServiceNames) -> ServiceNames:
+        """What a platform names beside the names that it shares with others; its own meaning wins."""
+        ports = (self.tcp | more.tcp, self.udp | more.udp)
+        return ServiceNames(self.protocols | more.protocols, *ports, self.icmp | more.icmp, self.icmp6 | more.icmp6)
+
     def knows_protocol(self, word: str) -> bool:
         return word.lower() in self.protocols or (is_decimal(word) and len(word) <= 3 and int(word) <= MAX_PROTOCOL)
 

@@ -1,11 +1,11 @@
-"""`time-range NAME` of Cisco platforms: `absolute [start ..] [end ..]` and `periodic ..` lines."""
+"""`time-range NAME` of Cisco platforms: `absolute [start ..] [end ..]` and `periodic ..` lines, numbered or not."""
 
 from __future__ import annotations
 
 from policyhub.domain.objects import Schedule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import Words, device_time
+from policyhub.vendorkit.lexing import Words, device_time, is_decimal
 
 
 def read_time_range(block: Block, ledger: LineLedger) -> Schedule:
@@ -14,7 +14,7 @@ def read_time_range(block: Block, ledger: LineLedger) -> Schedule:
     expires: str | None = None
     texts: list[str] = []
     for child in block.children:
-        words = child.words
+        words = child.words[1:] if is_decimal(child.words[0]) and len(child.words) > 1 else child.words
         if words[0].lower() not in ("absolute", "periodic", "exit"):
             ledger.unparsed(child.line, "absolute or periodic is expected")
             continue
@@ -25,5 +25,5 @@ def read_time_range(block: Block, ledger: LineLedger) -> Schedule:
                 continue
         ledger.understood(child.number)
         if words[0].lower() != "exit":
-            texts.append(child.text)
+            texts.append(" ".join(words))
     return Schedule(name, "; ".join(texts), expires, block.numbers)

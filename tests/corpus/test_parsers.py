@@ -20,6 +20,7 @@ FOLDERS = {
     "checkpoint_gaia": ("checkpoint",),
     "cisco_asa": ("cisco_asa",),
     "cisco_ios": ("cisco_ios",),
+    "cisco_nxos": ("cisco_nxos",),
     "fortinet_fortios": ("fortinet_fortios",),
     "hillstone_stoneos": ("hillstone",),
     "h3c_comware": ("h3c_comware",),
@@ -38,6 +39,7 @@ MOST_UNPARSED = {
     "checkpoint_gaia": 0.001,
     "cisco_asa": 0.065,
     "cisco_ios": 0.025,
+    "cisco_nxos": 0.005,
     "fortinet_fortios": 0.002,
     "hillstone_stoneos": 0.0,
     "h3c_comware": 0.001,
@@ -80,6 +82,14 @@ OUTPUTS = (
     "sonic/genieparser__",
     "sonic_bootchart",
     "acl-remove",
+    "cisco_nxos/genieparser__ShowAccessListsSummary",
+    "cisco_nxos/genieparser__ShowInterface",
+    "cisco_nxos/genieparser__ShowVlanFilter",
+    "cisco_nxos/synth__nxos_show",
+    "show_inventory",
+    "cisco_nxos/hc__nxos_rem",  # commands that change a configuration
+    "cisco_nxos/hc__nxos_rollback",
+    "cisco_nxos/annet__nexus_lag_member_remove_0_patch",
     "juniper_junos/bf__testconfigs__pre-defined-junos",  # policies without an action, which no device accepts
 )
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
+from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
+from policyhub.vendorkit.ios_lines import note_selectors, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, score
@@ -86,10 +87,6 @@ REASONS = (
     (re.compile(r"^rate-limit "), "committed access rate of a port is not modelled"),
     (re.compile(r"^(auto qos|macro|mls qos|qos )"), "this QoS line is not modelled"),
 )
-SELECTOR = re.compile(
-    r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name"
-    r"|match access-list) (?P<names>.+)$"
-)
 
 
 def looks_like(text: str) -> float:
@@ -100,7 +97,7 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading = Reading()
     lines = read_lines(text)
-    blocks = read_blocks(_without_banners(reading, reading.ledger.without_long(lines)), is_comment, adopts)
+    blocks = read_blocks(without_banners(reading.ledger, reading.ledger.without_long(lines)), is_comment, adopts)
     for block in blocks:
         _dispatch(reading, block)
     policies = [*access.policies(reading), *zones.policies(reading)]
@@ -134,35 +131,11 @@ def adopts(parent: str, child: str) -> bool:
     return ACL_HEADER.match(parent) is not None and ENTRY.match(child) is not None
 
 
-def _without_banners(reading: Reading, lines: list[Line]) -> list[Line]:
-    """Banners are free text between two delimiters; a banner that never ends is its first line only."""
-    kept: list[Line] = []
-    missing: set[str] = set()
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        words = line.text.split(None, 2)
-        if line.indent or len(words) < 3 or words[0] != "banner":
-            kept.append(line)
-            continue
-        reading.ledger.understood(line.number)
-        mark = "^C" if words[2].startswith("^C") else words[2][0]
-        if mark in words[2][len(mark) :] or mark in missing:
-            continue
-        end = next((i for i in range(at, len(lines)) if mark in lines[i].text), None)
-        if end is None:
-            missing.add(mark)
-            continue
-        reading.ledger.understood(*range(line.number, lines[end].number + 1))
-        at = end + 1
-    return kept
-
-
 def _dispatch(reading: Reading, block: Block) -> None:
     words = block.words
     word = words[0].lower()
-    _note_selectors(reading, block)
+    if words[0] not in ("interface", "access-list", "class-map") and not ACL_HEADER.match(block.text):
+        note_selectors(reading.selectors, block)
     if ECHOED.match(block.text):
         reading.ledger.understood(block.number)
         return
@@ -198,13 +171,3 @@ def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
             return interfaces.read_access_user
         return access.read_named if words[1:3] == ["FQDN", "access"] else None
     return HANDLERS.get(word)
-
-
-def _note_selectors(reading: Reading, block: Block) -> None:
-    """Lists that pick traffic for something else (NAT, VPN, routing) are not filters."""
-    if block.words[0] in ("interface", "access-list", "class-map") or ACL_HEADER.match(block.text):
-        return
-    for below in block.walk():
-        found = SELECTOR.match(below.text)
-        if found is not None:
-            reading.selectors.update(found["names"].split())

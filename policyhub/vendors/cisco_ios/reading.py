@@ -10,7 +10,7 @@ from policyhub.vendorkit.ios_reading import IosReading
 from policyhub.vendorkit.service_names import ServiceNames
 
 PACKAGE = "policyhub.vendors.cisco_ios"
-NAMES = ServiceNames.of(PACKAGE)
+NAMES = ServiceNames.of("policyhub.vendorkit", "ios_names.json")
 
 
 @dataclass(slots=True)

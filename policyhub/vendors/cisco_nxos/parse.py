@@ -1,0 +1,270 @@
+"""Running configuration and `show access-lists` of Cisco NX-OS into the domain model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.rules import Policy
+from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
+from policyhub.vendorkit.ios_acl import ENTRY
+from policyhub.vendorkit.ios_groups import read_group
+from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
+from policyhub.vendorkit.ios_mqc import qos_policies
+from policyhub.vendorkit.ios_ports import Port, read_interface
+from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding
+from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
+from policyhub.vendorkit.lexing import NotUnderstood, Words, score
+from policyhub.vendorkit.time_ranges import read_time_range
+from policyhub.vendors.cisco_nxos import nat, qos, vlan_maps
+from policyhub.vendors.cisco_nxos.reading import ACL, NAMES, PACKAGE, Reading
+
+NAME = "cisco_nxos"
+IGNORED = IgnoreList.of(PACKAGE)
+GAPS = Gaps(
+    None,
+    "empty: what the device does is not documented",
+    None,
+    "bound but not defined: what the device does is not documented",
+)
+SIGNS = (
+    (r"^!Command: show running-config", 0.6),
+    (r"^!RANCID-CONTENT-TYPE: cisco-nx", 0.9),
+    (r"^feature \S+", 0.5),
+    (r"^vdc \S+ id \d", 0.5),
+    (r"^vrf context \S+", 0.5),
+    (r"^[ \t]+statistics per-entry", 0.4),
+    (r"^(?:class-map|policy-map) type (?:network-qos|queuing) ", 0.4),
+    (r"^object-group ip(?:v6)? (?:address|port) ", 0.6),
+    (r"^system qos", 0.4),
+    (r"^hardware access-list tcam ", 0.5),
+    (r"^[ \t]*(?:IP|IPv6|MAC) access list \S+[ \t\r]*$", 0.6),
+    (r"\[match=\d+\]", 0.5),
+    (r"^version \d+\.\d+\(\d+\)\S* Bios:", 0.6),
+    (r"^Egress Queuing for \S+ \[System\]|^[ \t]+VL bitmap: ", 0.6),
+    (r"^! device: .*EOS-|^!! IOS XR|^ipv4 access-list |^end-policy-map|^management api |^mls qos", -1.0),
+    (r"^ip access-list (?:standard|extended) \S+|^(?:Standard|Extended) IP access list ", -0.6),
+)
+HEADER = re.compile(r"^(?P<kind>ip|ipv6|mac) access-list (?P<name>\S+)$|^(?P<shown>IP|IPv6|MAC) access list (?P<seen>\S+)$")
+REMOVED = re.compile(r"^no (?P<kind>ip|ipv6|mac) access-list (?P<name>\S+)$")
+GROUP = re.compile(r"^object-group (?:ip(?:v6)? (?P<kind>address|port)) (?P<name>\S+)$")
+FAMILY = {"ip": 4, "ipv6": 6, "mac": 0}
+REASONS = ((re.compile(r"^(no|clear|default) "), "a command, not configuration"),)
+
+
+def looks_like(text: str) -> float:
+    return score(text[:400_000], SIGNS)
+
+
+def parse(text: str) -> DeviceConfig:
+    """Total: any text gives a model; what is not understood is in `unparsed`."""
+    reading = Reading(mqc_syntax=qos.SYNTAX)
+    lines = read_lines(text)
+    kept = without_banners(reading.ledger, reading.ledger.without_long(lines))
+    blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
+    for block in blocks:
+        _dispatch(reading, block)
+    policies: list[Policy] = [*list_policies(reading, ACL, GAPS), *vlan_maps.policies(reading)]
+    found = qos_policies(reading.mqc)
+    lossless = qos.losslessness(reading, found)
+    excuse_paths(reading.ledger, blocks, IGNORED)
+    reading.ledger.settle(blocks, IGNORED, _reason)
+    return DeviceConfig(
+        platform=NAME,
+        hostname=reading.hostname,
+        lines=len(lines),
+        policies=tuple(policies),
+        qos_policies=tuple(found),
+        interfaces=tuple(reading.interfaces.values()),
+        addresses=(*reading.groups.address_objects(), *reading.pools),
+        services=reading.groups.service_objects(),
+        groups=reading.groups.object_groups(),
+        schedules=tuple(reading.schedules),
+        ignored=reading.ledger.ignored_lines,
+        unparsed=reading.ledger.unparsed_lines,
+        nat_rules=tuple(reading.nat_rules),
+        routes=tuple(reading.routes),
+        losslessness=lossless,
+        version=reading.version,
+        special=reading.ledger.special_lines,
+    )
+
+
+def adopts(parent: str, child: str) -> bool:
+    """Entries of an access list that lost their indentation."""
+    return HEADER.match(parent) is not None and ENTRY.match(child) is not None and not child.startswith("no ")
+
+
+def _dispatch(reading: Reading, block: Block) -> None:
+    if ECHOED.match(block.text):
+        reading.ledger.understood(block.number)
+        for child in block.children:  # outputs that are indented below the echoed command
+            _dispatch(reading, child)
+        return
+    handler = _handler(block.words)
+    if handler is None:
+        note_selectors(reading.selectors, block)
+        return
+    try:
+        handler(reading, block)
+        reading.ledger.understood(block.number)
+    except NotUnderstood as reason:
+        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
+            reading.ledger.unparsed(block.line, _reason(block.text, str(reason)))
+
+
+def _reason(text: str, otherwise: str = NOT_UNDERSTOOD) -> str:
+    if otherwise != NOT_UNDERSTOOD:
+        return otherwise
+    return next((known for sign, known in REASONS if sign.match(text)), otherwise)
+
+
+def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    if (first in ("ip", "ipv6", "mac") and second == "access-list") or (first in ("IP", "IPv6", "MAC") and second == "access"):
+        return _list
+    if first == "no" and words[2:3] == ["access-list"]:
+        return _removed
+    if first == "ip" and second == "nat":
+        return nat.read_nat
+    if first in ("ip", "ipv6") and second == "route":
+        return _route
+    if first == "vlan" and second in ("access-map", "filter"):
+        return vlan_maps.read_vlan
+    if (first, second) in (("system", "qos"), ("vrf", "context")):
+        return qos.read_place if first == "system" else _vrf
+    return HANDLERS.get(first)
+
+
+def _list(reading: Reading, block: Block) -> None:
+    header = HEADER.match(block.text)
+    if header is None:
+        raise NotUnderstood("not an access list that is modelled")
+    family = FAMILY[(header["kind"] or header["shown"]).lower()]
+    form = {0: "mac", 6: "ipv6"}.get(family, "extended")
+    collect(reading, (family, header["name"] or header["seen"]), form, block, shown=header["kind"] is None)
+
+
+def _removed(reading: Reading, block: Block) -> None:
+    """`no ip access-list X` in a script: what stood above is gone."""
+    header = REMOVED.match(block.text)
+    if header is None:
+        raise NotUnderstood("a command, not configuration")
+    gone = reading.configured.pop((FAMILY[header["kind"]], header["name"]), None)
+    reading.ledger.understood(*(gone.lines if gone else ()))
+
+
+def _group(reading: Reading, block: Block) -> None:
+    header = GROUP.match(block.text)
+    if header is None:
+        raise NotUnderstood("only groups of addresses and ports are modelled")
+    kind = "network" if header["kind"] == "address" else "service"
+    read_group(reading.groups, reading.ledger, NAMES, kind, header["name"], block)
+
+
+def _interface(reading: Reading, block: Block) -> None:
+    read_interface(reading, block, _port_line)
+
+
+def _port_line(reading: IosReading, port: Port, child: Block) -> bool:
+    assert isinstance(reading, Reading)
+    words = Words(child.words)
+    first = words.next().lower()
+    if first in FAMILY:
+        words.accept("port")
+        if words.accept("access-group", "traffic-filter"):
+            if first == "mac" and not words.peek(1):
+                reading.bind(0, words.next("an access list"), port.name, "in", child.number)
+            else:
+                take_binding(reading, FAMILY[first], words, port.name, child.number)
+            words.end()
+            return True
+        return bool(words.accept("nat") and words.accept("inside", "outside"))
+    if first == "service-policy":
+        qos.read_service_policy(reading, port.name, child)
+        return True
+    return qos.read_pfc(reading, port.name, child)
+
+
+def _line(reading: Reading, block: Block) -> None:
+    """`line vty` with `[ipv6] access-class NAME in|out`."""
+    for child in block.children:
+        words = Words(child.words)
+        family = 6 if words.accept("ipv6") else 4
+        words.accept("ip")
+        if not words.accept("access-class"):
+            continue
+        try:
+            name, direction = words.next("an access list"), words.next("in or out").lower()
+            reading.bind(family, name, block.text, "local" if direction == "in" else "out", child.number)
+            reading.ledger.understood(child.number)
+        except NotUnderstood as reason:
+            reading.ledger.unparsed(child.line, str(reason))
+    raise NotUnderstood(NOT_UNDERSTOOD)  # the line itself is on the ignore list
+
+
+def _user_of_list(reading: Reading, block: Block) -> None:
+    """`snmp-server community X use-ipv4acl A [use-ipv6acl B]`, `ntp access-group peer A`: who may ask."""
+    words = block.words
+    places = {"use-acl": 4, "use-ipv4acl": 4, "use-ipv6acl": 6}
+    found = False
+    for at, word in enumerate(words[:-1]):
+        if word in places:
+            reading.bind(places[word], words[at + 1], "snmp", "local", block.number)
+            found = True
+    if words[:2] == ["ntp", "access-group"] and len(words) == 4:
+        reading.bind(4, words[3], f"ntp {words[2]}", "local", block.number)
+        found = True
+    if not found:
+        raise NotUnderstood(NOT_UNDERSTOOD)
+
+
+def _route(reading: Reading, block: Block) -> None:
+    reading.routes.append(static_route(Words(block.words, 2), "", (block.number,)))
+
+
+def _vrf(reading: Reading, block: Block) -> None:
+    name = Words(block.words, 2).next("a vrf")
+    for child in block.children:
+        if child.words[0] in ("ip", "ipv6") and child.words[1:2] == ["route"]:
+            try:
+                reading.routes.append(static_route(Words(child.words, 2), name, (child.number,)))
+                reading.ledger.understood(child.number)
+            except NotUnderstood as reason:
+                reading.ledger.unparsed(child.line, str(reason))
+
+
+def _schedule(reading: Reading, block: Block) -> None:
+    reading.schedules.append(read_time_range(block, reading.ledger))
+
+
+def _named(reading: Reading, block: Block) -> None:
+    if len(block.words) < 2:
+        raise NotUnderstood(NOT_UNDERSTOOD)
+    if block.words[0] == "version":
+        reading.version = block.words[1]
+    else:
+        reading.hostname = block.words[1]
+
+
+def _pfc(reading: Reading, block: Block) -> None:
+    if not qos.read_pfc(reading, qos.DEVICE, block):
+        raise NotUnderstood(NOT_UNDERSTOOD)
+
+
+HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
+    "object-group": _group,
+    "interface": _interface,
+    "line": _line,
+    "snmp-server": _user_of_list,
+    "ntp": _user_of_list,
+    "time-range": _schedule,
+    "class-map": qos.read_class_map,
+    "policy-map": qos.read_policy_map,
+    "control-plane": qos.read_place,
+    "priority-flow-control": _pfc,
+    "hostname": _named,
+    "switchname": _named,
+    "version": _named,
+}
