@@ -438,7 +438,8 @@ def test_a_vip_takes_from_whom_and_what_it_says(
 
 
 def test_central_source_nat_without_addresses_is_for_everybody_of_its_family() -> None:
-    rows = '    edit 1\n        set type ipv6\n        set nat-ippool6 "p"\n    next\n    edit 2\n        set nat disable\n    next\n'
+    rows = '    edit 1\n        set type ipv6\n        set nat-ippool6 "p"\n    next\n'
+    rows += "    edit 2\n        set nat disable\n    next\n"
     text = f"config firewall central-snat-map\n{rows}end\n"
     six, four = VENDOR.parse(text).nat_rules
     assert (six.match.source.v4, six.translated_source, six.kind) == ((), "p", NatKind.SOURCE)

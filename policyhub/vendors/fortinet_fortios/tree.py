@@ -35,17 +35,26 @@ def split(raw: str) -> list[str]:
     if "\\" not in raw:
         if raw[0] == '"' and raw.find('"', 1) == len(raw) - 1:
             return [raw[1:-1]]
-        parts = raw.split('"')
-        first, *between, last = parts[::2]
-        if first[-1:] in ("", " ") and last[:1] in ("", " ") and all(p[:1] == " " == p[-1:] for p in between):
-            values: list[str] = []
-            for at, part in enumerate(parts):
-                if at % 2:
-                    values.append(part)
-                elif part:
-                    values.extend(part.split())
+        values = _in_quotes(raw.split('"'))
+        if values is not None:
             return values
     return _pieces(raw)
+
+
+def _in_quotes(parts: list[str]) -> list[str] | None:
+    """The text cut at its quotes, when blanks stand around each quoted text and every quote is closed; else None."""
+    if len(parts) % 2 == 0:
+        return None
+    first, *between, last = parts[::2]
+    if first[-1:] not in ("", " ") or last[:1] not in ("", " ") or not all(p[:1] == " " == p[-1:] for p in between):
+        return None
+    values: list[str] = []
+    for at, part in enumerate(parts):
+        if at % 2:
+            values.append(part)
+        elif part:
+            values.extend(part.split())
+    return values
 
 
 def _pieces(raw: str) -> list[str]:
