@@ -33,7 +33,7 @@ def free_port() -> int:
             return port
 
 
-def wait_until(ready: Callable[[], bool], what: str | Callable[[], str], seconds: float = 60.0) -> None:
+def wait_until(ready: Callable[[], bool], what: str | Callable[[], str], seconds: float = 120.0) -> None:
     """Poll until `ready()`; raises ServiceFailed naming `what` (called only then).
 
     What `ready` looks at may not be there yet, or be gone while it looks: its ServiceFailed or OSError is "not yet". The time
