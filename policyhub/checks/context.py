@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.domain.hits import HitSample
+from policyhub.domain.hits import HitEvent, HitSample, RuleUse
 from policyhub.domain.identity import Identity
 from policyhub.domain.rules import Policy
 from policyhub.domain.rulespace import Coverage, coverage
@@ -35,7 +35,7 @@ class Context:
 
     members: firewalls of a cluster that share these rules; each needs its own counters. window_days: how long a rule must be
     without hits. now: for expiry; None = unknown. seen: packets per (policy, rule) that captured traffic proves.
-    identities: who is behind addresses, when given.
+    identities: who is behind addresses, when given. events: what happened to counters. uses: what traffic logs show.
     """
 
     device: DeviceConfig
@@ -47,6 +47,8 @@ class Context:
     breadth: Breadth = field(default_factory=Breadth)
     seen: Mapping[tuple[str, str], int] = field(default_factory=dict)
     identities: tuple[Identity, ...] = ()
+    events: tuple[HitEvent, ...] = ()
+    uses: tuple[RuleUse, ...] = ()
     _memory: dict[object, Any] = field(default_factory=dict)
 
     def coverage(self, policy: Policy) -> tuple[Coverage, ...]:
@@ -58,8 +60,3 @@ class Context:
         if key not in self._memory:
             self._memory[key] = make()
         return cast(Answer, self._memory[key])
-
-
-def in_utc(moment: datetime) -> datetime:
-    """A device's clock without a zone is taken as UTC: all readings of one device are then off by the same amount."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from policyhub.checks.context import in_utc
+from policyhub.domain.hits import in_utc
 from policyhub.domain.message import gettext_noop
 
 SAID = "said"  # the finding's message says it already
@@ -44,6 +44,7 @@ WORDS: dict[str, str] = {
     "matches": gettext_noop("matches"),
     "readings": gettext_noop("two readings of the counters"),
     "counting-since": gettext_noop("one reading, and since when the device counts"),
+    "intervals": gettext_noop("counts of fixed intervals, one after the other without a hole"),
     "single": gettext_noop("one rule"),
     "union": gettext_noop("several rules together"),
     "up": gettext_noop("above this one"),

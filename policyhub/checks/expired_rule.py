@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from policyhub.checks.context import Context, in_utc
+from policyhub.checks.context import Context
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.hits import in_utc
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy
 

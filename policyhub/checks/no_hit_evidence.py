@@ -34,6 +34,6 @@ def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
             yield no_hit_evidence.finding(policy.name, "", policy.lines[:1], said, evidence=evidence)
         return
     for rule, proof in judge_rules(policy, context):
-        if proof.use is Use.UNKNOWN:
+        if proof.use is Use.NO_EVIDENCE:
             evidence = {"reason": str(proof.reason), **proof.evidence}
             yield no_hit_evidence.finding(policy.name, rule.name, rule.lines, proof.reason, evidence=evidence)

@@ -29,7 +29,7 @@ def zombie_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     if not context.hits:
         return
     for rule, proof in judge_rules(policy, context):
-        if proof.use is Use.UNUSED:
+        if proof.use is Use.PROVEN_UNUSED:
             yield zombie_rule.finding(policy.name, rule.name, rule.lines, _said(proof, context), evidence={**proof.evidence})
 
 

@@ -13,6 +13,7 @@ from policyhub.checks import evidence
 from policyhub.checks.evidence import FIELDS, WORDS, Fact, facts
 
 CHECKS = Path(evidence.__file__).parent
+WRITERS = [*sorted(CHECKS.glob("*.py")), CHECKS.parent / "domain" / "hit_ledger.py"]
 
 
 def keys_of(tree: ast.AST) -> Iterator[str]:
@@ -35,7 +36,7 @@ def keys_of(tree: ast.AST) -> Iterator[str]:
 
 
 def test_every_key_that_a_check_writes_has_a_label():
-    written = {key for path in sorted(CHECKS.glob("*.py")) for key in keys_of(ast.parse(path.read_text(encoding="utf-8")))}
+    written = {key for path in WRITERS for key in keys_of(ast.parse(path.read_text(encoding="utf-8")))}
     assert {"rule", "hits", "since", "reaches_core", "expired"} <= written
     assert written <= set(FIELDS)
 
