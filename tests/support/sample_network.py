@@ -12,9 +12,10 @@ from django.contrib.auth.models import Group, User
 from flowguard.models import IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor, StreamGap, VerdictBatch
 from policyhub.actions.secrets import seal
 from policyhub.actions.sessions import LOGIN_REFUSED
-from policyhub.checks import ef_without_limit, history, overbroad_rule, shadowed_rule, unlogged_rule, zombie_rule
+from policyhub.checks import ef_without_limit, overbroad_rule, shadowed_rule, unlogged_rule, zombie_rule
 from policyhub.checks.registry import select
 from policyhub.checks.wording import ACTION
+from policyhub.domain import hit_ledger
 from policyhub.domain.message import Message
 from policyhub.domain.rules import Action
 from policyhub.models import ConfigSnapshot, Credential, Device, DeviceGroup, Exemption, Finding, HostKey, Realm, Sweep
@@ -152,7 +153,7 @@ FINDINGS: tuple[tuple[str, str, str, str, Message, dict[str, Any]], ...] = (
         "low",
         "INSIDE_OUT",
         "line 31",
-        _said(history.ABSENT, day="2026-08-30"),
+        _said(hit_ledger.ABSENT, day="2026-08-30"),
         {**COUNTED, "hits": None, "reason": "the rule is not in the counters of 2026-08-30"},
     ),
     ("PH009", "info", "INSIDE_OUT", "line 44", _said(unlogged_rule.WITHOUT, action=DENY), {"rule": "deny ip any any"}),
