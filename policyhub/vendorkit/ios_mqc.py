@@ -124,7 +124,7 @@ def _match_line(mqc: Mqc, match: ClassMatch, words: Words) -> ClassMatch:
 def _kind(words: Words) -> str:
     """`ip dscp` and `dscp` are one criterion here; `ip` alone means IPv4 only, which the marks' model does not tell apart."""
     kind = words.next("a criterion").lower()
-    if kind in ("ip", "ipv6") and words.peek().lower() in ("dscp", "precedence", "rtp"):
+    if kind in ("ip", "ipv6", "mac") and words.peek().lower() in ("dscp", "precedence", "rtp", "access-group"):
         kind = words.next().lower()
     return kind
 
@@ -183,15 +183,17 @@ def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch]) -> tuple[Qo
     classes: list[QosClass] = []
     for child in block.children:
         words = Words(child.words)
-        if words.accept("description", "exit"):
+        if words.accept("description", "exit", "end-policy-map"):
             mqc.ledger.understood(child.number)
             continue
+        if is_decimal(words.peek()):
+            words.next()
         if not words.accept("class"):
             mqc.ledger.unparsed(child.line, "class is expected")
             continue
         if words.accept("type"):
             words.next("a type")
-        name = words.peek() or "?"
+        name = f"built-in {words.peek() or '?'}" if words.accept("built-in") else words.peek() or "?"
         mqc.ledger.understood(child.number)
         default = ClassMatch(any=True) if name == "class-default" else ClassMatch(other=(f"class-map {name} is not defined",))
         made = QosClass(name, matches.get(name) or mqc.syntax.predefined(name) or default, lines=child.numbers)

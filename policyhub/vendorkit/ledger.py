@@ -104,11 +104,11 @@ class LineLedger:
     def is_booked(self, number: int) -> bool:
         return number in self._understood or number in self._ignored or number in self._special or number in self._unparsed
 
-    def without_long(self, lines: Iterable[Line]) -> list[Line]:
-        """Lines that may be configuration; the others are booked."""
+    def without_long(self, lines: Iterable[Line], long_ones: re.Pattern[str] | None = None) -> list[Line]:
+        """Lines that may be configuration; the others are booked. long_ones: lines that may be of any length."""
         kept: list[Line] = []
         for line in lines:
-            if len(line.text) <= MAX_LINE:
+            if len(line.text) <= MAX_LINE or (long_ones is not None and long_ones.match(line.text)):
                 kept.append(line)
             else:
                 self.unparsed(line, "the line is too long to be configuration")

@@ -11,6 +11,7 @@ from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.contract import Vendor
 
 BUILT_IN = {
+    "arista_eos": "policyhub.vendors.arista_eos",
     "checkpoint_gaia": "policyhub.vendors.checkpoint_gaia",
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",

@@ -17,6 +17,7 @@ from policyhub.vendorkit.registry import REGISTRY
 pytestmark = pytest.mark.corpus
 ROOT = Path(os.environ.get("POLICYHUB_CORPUS", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 FOLDERS = {
+    "arista_eos": ("arista_eos",),
     "checkpoint_gaia": ("checkpoint",),
     "cisco_asa": ("cisco_asa",),
     "cisco_ios": ("cisco_ios",),
@@ -36,6 +37,7 @@ FOLDERS = {
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
 MOST_UNPARSED = {
+    "arista_eos": 0.0005,
     "checkpoint_gaia": 0.001,
     "cisco_asa": 0.065,
     "cisco_ios": 0.025,

@@ -40,6 +40,8 @@ SIGNS = (
     (r"^Router[>#]\s*sho?w? ", 0.3),
     (r"^(ASA|PIX|FWSM) Version |^ *nameif \S+|^ *security-level \d+|^access-group \S+ (in|out) interface", -1.0),
     (r"^feature \S+|^vdc \S+ id|^system qos|^RP/\d+/|^!! IOS XR|^class-map type network-qos|^hardware counter feature", -0.6),
+    (r"^vrf instance |^interface Port-Channel\d|^traffic-policies|^policy-map type (quality-of-service|copp|pbr) ", -0.6),
+    (r"^ipv4 access-list |^ +ipv4 address |^end-policy-map|^route-policy ", -1.0),
     (r"^(daemon TerminAttr|service routing protocols model|transceiver qsfp|management api http-commands)", -1.0),
 )
 ACL_HEADER = re.compile(
