@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policyhub.checks.context import Context
-from policyhub.checks.history import NO_COUNTERS, Use, is_judged, judge_rules
+from policyhub.checks.history import NO_COUNTERS, Use, is_judged, is_seen, judge_rules, window_opens
 from policyhub.checks.registry import check
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
@@ -24,7 +24,8 @@ def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
     Nothing on the device needs to change, so it is safe.
     """
     if not context.counts_hits or not context.hits:
-        rules = [rule for rule in policy.rules if is_judged(policy, rule) and (policy.name, rule.name) not in context.seen]
+        opens = window_opens(context)
+        rules = [rule for rule in policy.rules if is_judged(policy, rule) and not is_seen(policy, rule, context, opens)]
         if rules:
             reason = Message(NO_COUNTERS if context.counts_hits else gettext_noop("the platform does not count hits"))
             said = Message(

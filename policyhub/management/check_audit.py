@@ -15,7 +15,7 @@ from policyhub.checks.seen_flows import SeenFlow, rules_seen
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding
-from policyhub.domain.hits import HitSample
+from policyhub.domain.hits import HitSample, RuleUse
 from policyhub.domain.identity import Identity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.management.inputs import Inputs, Skipped, TextFile, gather
@@ -43,13 +43,14 @@ class Options:
 
 @dataclass(slots=True)
 class Device:
-    """One configuration file; samples come from the file itself and from --hits."""
+    """One configuration file; samples come from the file itself and from --hits, uses from traffic logs given as --hits."""
 
     file: str
     vendor: Vendor
     config: DeviceConfig
     text: str
     samples: list[HitSample] = field(default_factory=list)
+    uses: list[RuleUse] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -105,6 +106,7 @@ def _check(device: Device, options: Options) -> tuple[Finding, ...]:
     context = Context(
         device.config,
         hits=tuple(device.samples),
+        uses=tuple(device.uses),
         counts_hits=Capability.HIT_COUNTS in device.vendor.capabilities,
         members=2 if device.vendor.name == "cisco_asa" and FAILOVER.search(device.text) else 1,
         window_days=options.window_days,
@@ -162,7 +164,25 @@ def _assign(file: TextFile, moment: datetime | None, devices: list[Device], regi
             if owner is not None:
                 owner.samples.append(sample)
             return reason
-    return Message(gettext_noop("no hit counters of %(platforms)s in it"), {"platforms": ", ".join(names)})
+    if _logged(file, devices):
+        return None
+    return Message(gettext_noop("no hit counters and no traffic log of %(platforms)s in it"), {"platforms": ", ".join(names)})
+
+
+def _logged(file: TextFile, devices: list[Device]) -> bool:
+    """Gives what a traffic log shows to the devices whose rules it names; whether it names any."""
+    taken = False
+    for device in devices:
+        read = device.vendor.rule_uses
+        keys = {key for policy in device.config.policies for rule in policy.rules for key in (rule.hit_key, rule.name)}
+        mine = [use for use in (read(file.text) if read else ()) if use.key in keys and _is_from(use, device)]
+        device.uses += mine
+        taken = taken or bool(mine)
+    return taken
+
+
+def _is_from(use: RuleUse, device: Device) -> bool:
+    return not use.hostname or not device.config.hostname or UNIT.sub("", use.hostname) == device.config.hostname
 
 
 def split_moment(given: str) -> tuple[str, datetime | None]:

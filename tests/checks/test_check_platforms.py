@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,49 @@ def test_a_counter_that_fell_in_between_proves_nothing(capsys, tmp_path, platfor
     found = findings(capsys, tmp_path, platform, ("2026-08-01", 900), ("2026-11-29", 90))
     assert "zombie-rule" not in found
     assert found["no-hit-evidence"] == {2, 3}
+
+
+FORTIOS = """\
+config system global
+    set hostname "fw1"
+end
+config firewall policy
+    edit 5
+        set name "web"
+        set srcintf "port1"
+        set dstintf "port2"
+        set srcaddr "all"
+        set dstaddr "all"
+        set service "HTTPS"
+        set action accept
+        set schedule "always"
+    next
+    edit 6
+        set name "mail"
+        set srcintf "port1"
+        set dstintf "port2"
+        set srcaddr "all"
+        set dstaddr "all"
+        set service "SMTP"
+        set action accept
+        set schedule "always"
+    next
+end
+"""
+TRAFFIC_LOG = (
+    'date=2026-11-30 time=05:00:00 devname="fw1" devid="FG1" eventtime={seconds} tz="+0800" logid="0000000013" type="traffic" '
+    'vd="root" srcip=10.0.0.1 action="close" policyid=5 policytype="policy" sessionid=7 service="HTTPS" sentbyte=1\n'
+)
+
+
+def test_a_traffic_log_of_the_window_shows_use_beside_counters(tmp_path: Path, capsys) -> None:
+    config, log = tmp_path / "fw.conf", tmp_path / "traffic.log"
+    config.write_text(FORTIOS)
+    judged = []
+    for more, days in (([], 0), (["--hits", log], 10), (["--hits", log], 400)):
+        log.write_text(TRAFFIC_LOG.format(seconds=int(time.time()) - days * 86_400))
+        check(config, *more, "--only", "no-hit-evidence", "--format", "json")
+        document = json.loads(capsys.readouterr().out)
+        assert document["skipped"] == []
+        judged.append([finding["evidence"]["rules"] for finding in document["findings"]])
+    assert judged == [[2], [1], [2]]
