@@ -6,8 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from policyhub.domain.addresses import AddressSet
-from policyhub.domain.rules import Action
+from policyhub.domain.addresses import ANY, AddressSet
+from policyhub.domain.rules import Action, Rule
+from policyhub.domain.services import ANY_SERVICE
 from policyhub.vendors.hillstone_stoneos import VENDOR
 
 BOOK = """address "net"
@@ -161,3 +162,151 @@ def test_traffic_logs_count_sessions_once() -> None:
     uses = VENDOR.rule_uses(text + "Traffic@FLOW: noise\n")
     assert [(use.policy, use.key, use.sessions) for use in uses] == [("policy-global", "3", 2), ("policy-global", "9", 1)]
     assert (uses[0].first_at, uses[0].last_at) == (datetime(2026, 11, 30, 5, 0, 1), datetime(2026, 11, 30, 5, 0, 3))  # noqa: DTZ001
+
+
+def rule_with(*lines: str, book: str = BOOK) -> Rule:
+    (rule,) = VENDOR.parse(book + "rule id 1\n" + "".join(f"  {line}\n" for line in lines) + "exit\n").policies[0].rules
+    return rule
+
+
+def test_unknown_services_and_hosts_are_unresolved_and_bound_nothing() -> None:
+    rule = rule_with("action permit", 'src-host "a.example.com"', "src-ip 10.0.0.0/8", 'service "HTTP"', 'service "nothing"')
+    assert rule.match.unresolved == ("a.example.com", "nothing")
+    assert rule.match.source == ANY
+    assert rule.match.services == (ANY_SERVICE,)
+
+
+def test_no_line_for_a_side_means_everybody() -> None:
+    match = rule_with("action deny").match
+    assert (match.source, match.destination, match.services) == (ANY, ANY, (ANY_SERVICE,))
+
+
+@pytest.mark.parametrize(
+    ("line", "protocols", "ports"),
+    [
+        ("service-rule icmp type 8", (1, 1), (2048, 2303)),
+        ("service-rule icmp type 3 code 1 4", (1, 1), (769, 772)),
+        ("service-rule icmpv6 type 128 code 0", (58, 58), (32768, 32768)),
+        ("service-rule protocol 47", (47, 47), (0, 65535)),
+        ("service-rule sctp dst-port 90 80", (132, 132), (80, 90)),
+    ],
+)
+def test_service_rules_of_every_kind(line: str, protocols: tuple[int, int], ports: tuple[int, int]) -> None:
+    (service,) = rule_with("action permit", line).match.services
+    assert (service.protocols, service.destination_ports) == ((protocols,), (ports,))
+
+
+@pytest.mark.parametrize(
+    ("switch", "action", "own", "logged"),
+    [
+        ("session-start on", "permit", "", True),
+        ("session-end off", "permit", "log session-end", False),
+        ("policy-deny on", "deny", "", True),
+        ("policy-deny on", "permit", "", False),
+        ("session-start off", "deny", "log policy-deny", True),
+    ],
+)
+def test_the_global_log_switch_goes_first(switch: str, action: str, own: str, logged: bool) -> None:
+    rule = RULE.replace("action permit", f"action {action}").replace("exit\n", f"  {own}\nexit\n" if own else "exit\n")
+    config = VENDOR.parse(BOOK + rule + f"policy-global\n  global-policy-log {switch}\nexit\n")
+    assert config.policies[0].rules[0].logged is logged
+    assert config.unparsed == ()
+
+
+def test_odd_lines_of_policy_global_and_groups_are_shown() -> None:
+    text = BOOK + RULE + "policy-global\n  quux 1\nexit\npolicy-group g\n  rule 1\n  quux 2\n  disable\nexit\n"
+    config = VENDOR.parse(text)
+    assert [unparsed.text for unparsed in config.unparsed] == ["quux 1", "quux 2"]
+    assert config.policies[0].notes == ("policy-group g (disabled): 1",)
+    assert config.policies[0].rules[0].enabled is False
+
+
+NETWORK = """zone "inside"
+  vrouter "vr2"
+exit
+zone "outside"
+  vrouter "trust-vr"
+exit
+interface ethernet0/1
+  zone "inside"
+  ip address 10.0.0.1/24
+  ipv6 address 2001:db8::1/64
+  mtu 9000
+  description "to core"
+exit
+interface ethernet0/2.7
+  zone "outside"
+  ip address dhcp
+  shutdown
+exit
+interface ethernet0/3
+  ip address 10.9.9.9 255.0.255.0
+exit
+ip vrouter "vr2"
+  ip route 10.0.0.0/8 ethernet0/1 10.0.0.254 50
+  ip route 10.1.0.0 255.255.0.0 null0
+  ip route 10.2.0.0/16 trust-vr
+  ip route nonsense 1.1.1.1
+exit
+"""
+
+
+def test_interfaces_and_routes_know_their_virtual_router() -> None:
+    config = VENDOR.parse(NETWORK)
+    one, two, three = config.interfaces
+    assert (one.vrf, one.addresses, one.mtu, one.description) == ("vr2", ("10.0.0.1/24", "2001:db8::1/64"), 9000, "to core")
+    assert (two.vrf, two.addresses, two.enabled, two.parent) == ("", (), False, "ethernet0/2")
+    assert three.addresses == ()
+    assert [(r.prefix, r.interface, r.next_hop, r.distance, r.discard, r.vrf) for r in config.routes] == [
+        ("10.0.0.0/8", "ethernet0/1", "10.0.0.254", 50, False, "vr2"),
+        ("10.1.0.0/16", "", "", None, True, "vr2"),
+        ("10.2.0.0/16", "trust-vr", "", None, False, "vr2"),
+    ]
+    assert [unparsed.text for unparsed in config.unparsed] == ["ip address 10.9.9.9 255.0.255.0", "ip route nonsense 1.1.1.1"]
+
+
+def test_odd_lines_of_objects_are_shown_and_leave_the_name_open() -> None:
+    text = """address "bad"
+  ip 10.0.0.0/8
+  ip nonsense
+exit
+address "wild"
+  wildcard 10.0.0.1 255.0.0.255
+  member "any"
+exit
+service "bad"
+  tcp dst-port 80
+  tcp dst-port x
+exit
+servgroup "g"
+  service "HTTP"
+  service "web"
+  quux
+exit
+schedule "s"
+  absolute end 12/31/2024 23:59
+  absolute end 06/30/2025 23:59
+  absolute end 13/45/2025 23:59
+  quux
+exit
+"""
+    config = VENDOR.parse(BOOK + text)
+    assert [unparsed.line for unparsed in config.unparsed] == [9, 17, 22, 27, 28]
+    assert [(one.name, one.addresses) for one in config.addresses] == [("net", AddressSet.of("10.0.0.0/24")), ("bad", None)]
+    assert config.schedules[0].expires == "2025-06-30T23:59"
+    match = rule_with("action permit", 'src-addr "bad"', 'service "g"', book=BOOK + text).match
+    assert match.unresolved == ("bad",)
+    assert {service.destination_ports for service in match.services} == {((80, 81),)}
+
+
+def test_a_table_row_needs_its_heading_and_an_action() -> None:
+    row = "1   6  ai  dmz  a b  Any  svc  Any  PERMIT 33\n"
+    assert VENDOR.counters(row, None) is None
+    sample = VENDOR.counters("Most hit policy rules:\n" + row + "2   7  x  y  z  Any  s  Any  NONSENSE 1\n", None)
+    assert sample is not None
+    assert [(hit.key, hit.hits) for hit in sample.hits] == [("6", 33)]
+
+
+def test_wider_lines_than_a_device_writes_are_unparsed() -> None:
+    config = VENDOR.parse(RULE + "rule id 2 description " + "x" * 5000 + "\n")
+    assert [unparsed.reason for unparsed in config.unparsed] == ["the line is too long to be configuration"]
