@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.evaluation import Seen, Stage, StageKind
@@ -26,6 +27,7 @@ NAT_KINDS = {
     "SNAT": NatKind.SOURCE, "MASQUERADE": NatKind.SOURCE, "SAME": NatKind.SOURCE, "DNAT": NatKind.DESTINATION,
     "REDIRECT": NatKind.DESTINATION, "NETMAP": NatKind.STATIC,
 }  # fmt: skip
+ADDED = re.compile(r"add-set (\S+)")
 DSCP_BITS, MARK_BITS = 0xFC, 0xFFFFFFFF
 
 
@@ -50,11 +52,12 @@ class Built:
 
 
 @dataclass(slots=True)
-class _Read:
-    """An entry and what it says; facts None when it is not understood."""
+class _Draft:
+    """What of a chain has to wait until all chains of its table are read."""
 
-    entry: Entry
-    facts: Facts | None
+    classes: list[QosClass] = field(default_factory=list)
+    targets: set[str] = field(default_factory=set)
+    returns: bool = False
 
 
 def title(table: Table, chain: str) -> str:
@@ -66,13 +69,15 @@ def title(table: Table, chain: str) -> str:
 def build(ruleset: Ruleset, context: Context, ledger: LineLedger) -> Built:
     ruleset.settle()
     built = Built()
+    for entry in (entry for table in ruleset.tables for chain in table.chains.values() for entry in chain.entries):
+        if "add-set" in entry.text and (filled := ADDED.search(entry.text)):
+            context.sets.filled_by_rules(filled[1])
     for table in ruleset.tables:
-        read = {chain.name: [_read(table, entry, context, ledger) for entry in chain.entries] for chain in table.chains.values()}
-        hooks = _hooks(table, read)
-        returns = False
+        drafts = {chain.name: _chain(built, table, chain, context, ledger) for chain in table.chains.values()}
+        hooks = _hooks(table, drafts)
         for chain in table.chains.values():
-            returns = _chain(built, table, chain, read[chain.name], hooks.get(chain.name, ())) or returns
-        if returns:
+            _attach(built, table, chain, drafts[chain.name].classes, hooks.get(chain.name, ()))
+        if any(draft.returns for draft in drafts.values()):
             note = "empty: a goto here comes back to the chain that called"
             built.policies.append(Policy(title(table, "RETURN"), (), None, table.version, notes=(note,), context=_context(table)))
     built.evaluation = _evaluation(ruleset)
@@ -83,27 +88,23 @@ def _context(table: Table) -> str:
     return f"dump {table.dump}" if table.dump > 1 else ""
 
 
-def _read(table: Table, entry: Entry, context: Context, ledger: LineLedger) -> _Read:
+def _read(table: Table, entry: Entry, context: Context, ledger: LineLedger) -> Facts | None:
+    """None when the rule is not understood; its lines are then booked so."""
     facts = Facts.start(table.version, context)
     try:
-        facts = read_listed(facts, entry.row) if entry.row else read_options(facts, entry.words)
-        if facts.target == "SET":
-            name = option_values(facts.target_words).get("--add-set", "") or (
-                facts.target_words[1] if len(facts.target_words) > 1 else ""
-            )
-            context.sets.filled_by_rules(name)
+        facts = read_listed(facts, entry.row) if entry.row else read_options(facts, entry.options())
         facts.conditions[:0] = entry.conditions
         facts.unresolved += entry.unresolved
         facts.match()
     except NotUnderstood as error:
         for number_ in entry.lines:
             ledger.unparsed(Line(number_, 0, entry.text), str(error))
-        return _Read(entry, None)
+        return None
     ledger.understood(*entry.lines)
-    return _Read(entry, facts)
+    return facts
 
 
-def _hooks(table: Table, read: dict[str, list[_Read]]) -> dict[str, tuple[str, ...]]:
+def _hooks(table: Table, drafts: dict[str, _Draft]) -> dict[str, tuple[str, ...]]:
     """Built-in chains from which each chain can be reached."""
     found: dict[str, list[str]] = {}
     for base in (name for name in BUILT_IN.get(table.name, ()) if name in table.chains):
@@ -111,31 +112,30 @@ def _hooks(table: Table, read: dict[str, list[_Read]]) -> dict[str, tuple[str, .
         while waiting:
             here = waiting.pop()
             found.setdefault(here, []).append(base)
-            for rule in read[here]:
-                target = rule.facts.target if rule.facts else ""
-                if target in table.chains and target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
+            for target in drafts[here].targets - seen:
+                seen.add(target)
+                waiting.append(target)
     return {name: tuple(bases) for name, bases in found.items()}
 
 
-def _chain(built: Built, table: Table, chain: Chain, read: list[_Read], bases: tuple[str, ...]) -> bool:
-    """Whether a rule returns to the chain that called."""
+def _chain(built: Built, table: Table, chain: Chain, context: Context, ledger: LineLedger) -> _Draft:
+    """Rules one by one, so that what was read of each is forgotten at once: rulesets are large."""
     name = title(table, chain.name)
+    draft = _Draft()
     rules: list[Rule] = []
-    classes: list[QosClass] = []
     repeats: dict[str, int] = {}
-    returns = False
-    for position, known in enumerate(read, 1):
-        facts = known.facts
+    for position, entry in enumerate(chain.entries, 1):
+        facts = _read(table, entry, context, ledger)
         if facts is None:
             continue
         key = f"{name}: {facts.key_text()}".rstrip(": ")
         seen = repeats[key] = repeats.get(key, 0) + 1
         key = f"{key} #{seen}" if seen > 1 else key
-        rule = _rule(table, chain, f"{name} rule {position}", key, known.entry, facts)
-        returns = returns or rule.target == title(table, "RETURN")
+        rule = _rule(table, chain, f"{name} rule {position}", key, entry, facts)
         rules.append(rule)
+        draft.returns = draft.returns or rule.target == title(table, "RETURN")
+        if facts.target in table.chains:
+            draft.targets.add(facts.target)
         made = (
             nat_rule(rule, facts, name, "" if chain.name in HOOKS else chain.name, _context(table))
             if table.name == "nat"
@@ -145,16 +145,18 @@ def _chain(built: Built, table: Table, chain: Chain, read: list[_Read], bases: t
             built.nat_rules.append(made)
         qos = qos_class(rule, facts)
         if qos is not None:
-            classes.append(qos)
-        counter = known.entry.counter
-        packets, octets = counter or (None, None)
-        built.counted.append(Counted(name, key, packets, octets, known.entry.lines[0]))
+            draft.classes.append(qos)
+        packets, octets = entry.counter or (None, None)
+        built.counted.append(Counted(name, key, packets, octets, entry.lines[0]))
     built.policies.append(_policy(table, chain, name, rules))
+    return draft
+
+
+def _attach(built: Built, table: Table, chain: Chain, classes: list[QosClass], bases: tuple[str, ...]) -> None:
     if classes:
         lines = tuple(line for made_class in classes for line in made_class.lines)
         attachments = tuple(QosAttachment("", HOOKS[base], tuple(table.chains[base].lines[:1])) for base in bases)
-        built.qos_policies.append(QosPolicy(name, tuple(classes), attachments, lines))
-    return returns
+        built.qos_policies.append(QosPolicy(title(table, chain.name), tuple(classes), attachments, lines))
 
 
 def _policy(table: Table, chain: Chain, name: str, rules: list[Rule]) -> Policy:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendorkit.xtables.listing import Row
+from policyhub.vendorkit.xtables.options import split_words
 
 BUILT_IN = {
     "raw": ("PREROUTING", "OUTPUT"),
@@ -22,16 +23,21 @@ MOST_SEARCHED = 5_000_000  # rules compared for `-D`; a script that deletes thou
 class Entry:
     """A rule as read. `words` behind the chain's name, or the `row` of a listing. counter None: none printed.
 
+    A saved line keeps its text only (`words` None): words of a hundred thousand rules would take ten times the file.
     conditions: of the shell around the command. unresolved: shell variables that nobody gave a value.
     """
 
     lines: tuple[int, ...]
     text: str
-    words: list[str] = field(default_factory=list)
+    words: list[str] | None = None
     row: Row | None = None
     counter: tuple[int, int] | None = None
     conditions: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
+
+    def options(self) -> list[str]:
+        """Everything behind the chain's name."""
+        return split_words(self.text)[2:] if self.words is None else self.words
 
 
 @dataclass(slots=True)
@@ -65,8 +71,10 @@ class Table:
         """6 when a rule shows it, else 4."""
         for chain in self.chains.values():
             for entry in chain.entries:
-                words = entry.words or ([entry.row.protocol, entry.row.source, entry.row.destination] if entry.row else [])
-                for word in words:
+                row = entry.row
+                if row is None and ":" not in entry.text and "v6" not in entry.text and "icmp6" not in entry.text:
+                    continue
+                for word in (row.protocol, row.source, row.destination) if row is not None else entry.options():
                     if word in ("ipv6-icmp", "icmpv6", "icmp6", "--icmpv6-type", "::/0") or (
                         ":" in word and word.count(":") > 1 and "/" in word
                     ):
@@ -192,7 +200,7 @@ def _delete(table: Table, name: str, words: list[str], entry: Entry) -> None:
     if table.searched > MOST_SEARCHED:
         raise NotUnderstood("too many rules are deleted to follow")
     for position, known in enumerate(entries):
-        if known.words == words:
+        if known.options() == words:
             del entries[position]
             return
 

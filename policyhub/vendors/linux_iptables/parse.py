@@ -34,6 +34,7 @@ SIGNS = (
     (r"^(nv set|hostname \S+$|set system |interface \S+$)", -0.4),
 )
 COUNTER = re.compile(r"^\[(\d{1,20}):(\d{1,20})\]\s*(.*)$")
+SET_COUNTER = re.compile(r" -c (\d{1,20}) (\d{1,20})(?= |$)")
 POLICY = re.compile(r"^:(\S+)\s+(\S+)(?:\s+\[(\d{1,20}):(\d{1,20})\])?\s*$")
 CHAIN = re.compile(r"^Chain (\S+) \((?:policy (\S+?)(?: (\S+) packets, (\S+) bytes)?|(\d+) references?)\)(?: ?\(.*\))?$")
 HEADER = re.compile(r"^(num\s+)?(pkts\s+bytes\s+)?target\s+prot\s+opt\s+(in\s+out\s+)?source\s+destination\s*$")
@@ -90,14 +91,18 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading, built, lines = read(text)
     addresses, services, groups = reading.sets.objects()
-    blocks = [Block(line) for line in lines if line.text and not is_comment(line.text)]
-    reading.ledger.settle(blocks, IGNORED)
+    reading.ledger.settle(_left(reading.ledger, lines), IGNORED)
     return DeviceConfig(
         platform=NAME, hostname=reading.hostname, lines=len(lines), policies=tuple(built.policies),
         qos_policies=tuple(built.qos_policies), addresses=addresses, services=services, groups=groups,
         ignored=reading.ledger.ignored_lines, unparsed=reading.ledger.unparsed_lines, nat_rules=tuple(built.nat_rules),
         evaluation=built.evaluation, version=reading.release, special=reading.ledger.special_lines,
     )  # fmt: skip
+
+
+def _left(ledger: LineLedger, lines: list[Line]) -> list[Block]:
+    """Lines that nobody has booked."""
+    return [Block(line) for line in lines if line.text and not is_comment(line.text) and not ledger.is_booked(line.number)]
 
 
 def _line(reading: Reading, line: Line) -> bool:
@@ -183,20 +188,25 @@ def _saved(reading: Reading, line: Line) -> bool:
         text, counter = found[3], (int(found[1]), int(found[2]))
     if not text.startswith("-"):
         return False
-    words = split_words(text)
-    if "-c" in words[2:] and words.index("-c") + 2 < len(words):  # `iptables -S -v`
-        at = words.index("-c")
-        if words[at + 1].isdecimal() and words[at + 2].isdecimal():
-            counter = (int(words[at + 1][:20]), int(words[at + 2][:20]))
-            del words[at : at + 3]
     table = _current(reading)
+    verb, chain, *_ = (*text.split(None, 2), "", "")
+    if verb == "-A" and chain and not chain.startswith("-") and "$" not in chain and " -t " not in text:
+        table.chain(chain).entries.append(Entry((line.number,), text, counter=counter or _counter(text)))
+        return True
     try:
-        apply_command(_only(table), ["-t", table.name, *words], table.version, Entry((line.number,), text, counter=counter))
+        entry = Entry((line.number,), text, counter=counter or _counter(text))
+        apply_command(_only(table), ["-t", table.name, *split_words(text)], table.version, entry)
     except NotUnderstood as error:
         reading.ledger.unparsed(line, str(error))
         return True
     reading.ledger.understood(line.number)
     return True
+
+
+def _counter(text: str) -> tuple[int, int] | None:
+    """`-c packets bytes` of `iptables -S -v`."""
+    found = SET_COUNTER.search(text)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _only(table: Table) -> Ruleset:
