@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.vrp_texts import COMWARE_PIECES, USG_PIECES, worst_comware, worst_usg
 
 HERE = Path(__file__).parent
 PLATFORMS = (
     "checkpoint_gaia",
     "fortinet_fortios",
+    "h3c_comware",
     "hillstone_stoneos",
+    "huawei_usg",
     "huawei_vrp",
     "juniper_junos",
     "linux_iptables",
@@ -29,6 +32,8 @@ PLATFORMS = (
 )
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
+    "h3c_comware": COMWARE_PIECES,
+    "huawei_usg": USG_PIECES,
     "checkpoint_gaia": [
         "set interface eth0", "ipv4-address 10.0.0.1", "mask-length 99", "set static-route default",
         "nexthop gateway address", "on", "off", "priority 999", "logical", "add bonding group", "add interface", "vlan",
@@ -388,6 +393,10 @@ def worst_checkpoint(size: int) -> list[str]:
 
 
 def worst(platform: str, size: int) -> list[str]:
+    if platform == "h3c_comware":
+        return worst_comware(size)
+    if platform == "huawei_usg":
+        return worst_usg(size)
     if platform == "checkpoint_gaia":
         return worst_checkpoint(size)
     if platform == "linux_iptables":

@@ -15,6 +15,7 @@ from policyhub.vendors.h3c_comware.reading import Reading, take_acl
 
 DEFAULT_LEVELS: tuple[tuple[int, int], ...] = tuple((mark, mark // 8) for mark in range(64))
 DSCP_LEVEL = "dscp-lp"
+MOST_TABLE_LINES = 64  # of one queue; a device has five
 KINDS = {
     "dot1p-lp": "pcp-to-class", "dscp-dscp": "dscp-to-dscp", "lp-dot1p": "class-to-pcp", "lp-dscp": "class-to-dscp",
     "dscp-dot1p": "dscp-to-pcp", "dscp-dp": "dscp-to-drop-precedence", "dot1p-dscp": "pcp-to-dscp",
@@ -145,7 +146,8 @@ def _line(reading: Reading, port: _Port, block: Block) -> None:
             port.change(number, block.number, early_drop="port")
     else:
         words.accept("queue")
-        _wred(port, "port", words, block)
+        number, changes = _wred("port", words)
+        port.change(number, block.number, **changes)
 
 
 def _queue(words: Words) -> int:
@@ -201,17 +203,16 @@ def _rate(words: Words) -> Shaper:
     return shaper
 
 
-def _wred(port: _Port, name: str, words: Words, block: Block) -> None:
+def _wred(name: str, words: Words) -> tuple[int, dict[str, object]]:
     """`N drop-level L low-limit A high-limit B discard-probability P`, `N ecn`, `N weighting-constant W`: limits are no bytes."""
     number = _queue(words)
+    changes: dict[str, object] = {"early_drop": name}
     if words.accept("ecn"):
-        port.change(number, block.number, ecn=True, early_drop=name)
+        changes["ecn"] = True
     elif words.accept("weighting-constant"):
         number_in(words.next("a constant"), 0, 64, "a constant")
-        port.change(number, block.number, early_drop=name)
     elif words.accept("drop-level"):
         level = number_in(words.next("a drop level"), 0, 2, "a drop level")
-        changes: dict[str, object] = {"early_drop": name}
         while words:
             word = words.next().lower()
             if word not in ("low-limit", "high-limit", "discard-probability"):
@@ -219,43 +220,37 @@ def _wred(port: _Port, name: str, words: Words, block: Block) -> None:
             value = number_in(words.next("a number"), 0, 10**9, "a number")
             if word == "discard-probability" and level == 0:
                 changes["drop_max_percent"] = float(value)
-        port.change(number, block.number, **changes)
     else:
         raise NotUnderstood(f"{words.peek()[:40]!r} is not understood in WRED")
+    return number, changes
 
 
 def _apply_table(reading: Reading, port: _Port, name: str, block: Block) -> None:
-    """The lines of a table as if they stood at the port; `book_tables` books them."""
-    table = reading.tables.get(name)
+    """What a table says of its queues, as if it stood at the port; `book_tables` read and booked it."""
+    table = reading.read_tables.get(name)
     if table is None:
         raise NotUnderstood(f"WRED table {name[:40]!r} is not defined here")
-    for child in table.children:
-        try:
-            number = _table_line(port, name, child)
-        except NotUnderstood:
-            continue
-        if block.number not in port.lines[number]:
-            port.lines[number].append(block.number)
-
-
-def _table_line(port: _Port, name: str, child: Block) -> int:
-    """`queue 5 drop-level ..`; the queue it is about."""
-    words = Words(child.words)
-    words.accept("queue")
-    number = _queue(Words(child.words, words.at))
-    _wred(port, name, words, child)
-    return number
+    for number, (changes, lines) in table.items():
+        port.change(number, block.number, **changes)
+        port.lines[number] += lines[:MOST_TABLE_LINES]
 
 
 def book_tables(reading: Reading) -> None:
-    """Lines of WRED tables, applied or not."""
+    """Lines of WRED tables, applied or not: what they change per queue, and where."""
     for name, block in reading.tables.items():
+        table: dict[int, tuple[dict[str, object], list[int]]] = {}
         for child in block.children:
+            words = Words(child.words)
+            words.accept("queue")
             try:
-                _table_line(_Port(), name, child)
+                number, changes = _wred(name, words)
+                known, lines = table.setdefault(number, ({}, []))
+                known |= changes
+                lines.append(child.number)
                 reading.ledger.understood(child.number)
             except NotUnderstood as reason:
                 reading.ledger.unparsed(child.line, str(reason))
+        reading.read_tables[name] = table
 
 
 def read_global(reading: Reading, block: Block) -> None:

@@ -75,6 +75,7 @@ class Reading:
     routes: list[Route] = field(default_factory=list)
     queue_lines: list[tuple[str, Block]] = field(default_factory=list)
     tables: dict[str, Block] = field(default_factory=dict)
+    read_tables: dict[str, dict[int, tuple[dict[str, object], list[int]]]] = field(default_factory=dict)
     map_tables: dict[str, Block] = field(default_factory=dict)
     trusts: list[Trust] = field(default_factory=list)
     lossless: dict[str, Losslessness] = field(default_factory=dict)
