@@ -168,7 +168,7 @@ class HostKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(ConfigSnapshot)
 class ConfigSnapshotAdmin(ReadOnlyAdmin):
-    hidden = ("text_envelope", "counters_envelope")
+    hidden = ("text_envelope", "counters_envelope", "queues_envelope")
     list_display = ("device", "taken_at", "taken_by", "lines", "rules", "unparsed")
     list_select_related = ("device",)
 

@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from policyhub.actions import configs
-from policyhub.actions.sessions import open_session, profile_of
-from policyhub.domain.errors import DeviceClosed
+from policyhub.actions.sessions import open_session, reading_of
+from policyhub.domain.errors import PolicyHubError
 from policyhub.models import ConfigSnapshot, Credential, Device
 from policyhub.transport.errors import LineRejected
+from policyhub.vendorkit.collecting import ReadProfile
+
+RELATED = ("group", "realm__collect_credential", "realm__push_credential", "collect_credential", "push_credential",
+           "bastion__realm__collect_credential", "bastion__realm__push_credential", "bastion__collect_credential",
+           "bastion__push_credential")  # fmt: skip
 
 
 def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
-    """Log in, read, keep. Raises DeviceClosed, UnknownPlatform, TransportError; nothing is kept then."""
-    device = Device.objects.select_related("group", "collect_credential", "push_credential").get(pk=device_id)
-    profile = profile_of(device)
+    """Log in, read, keep. Raises DeviceClosed, UnknownPlatform, TransportError; nothing is kept then.
+
+    Counters that this model does not have, or this login may not read, are missing in the snapshot and nothing else is.
+    """
+    device = Device.objects.select_related(*RELATED).get(pk=device_id)
+    profile = reading_of(device)
     with open_session(device, Credential.Purpose.COLLECT, now=now) as session:
-        text = session.read(profile.snapshot_command)
-        counters = "\n".join(session.ask(command) for command in profile.counter_commands)
+        texts = {}
+        for command in profile.commands:
+            try:
+                texts[command] = session.read(command)
+            except LineRejected:
+                if command in profile.needed:
+                    raise
+    return keep(device, profile, texts, actor=actor, now=now)
+
+
+def keep(device: Device, profile: ReadProfile, texts: Mapping[str, str], *, actor: object, now: datetime) -> ConfigSnapshot:
+    """Store what the commands of the profile answered. Raises LineRejected when there is no configuration among it."""
+    text = texts.get(profile.configuration, "")
     if not text.strip():
-        raise LineRejected(f"{device}: {profile.snapshot_command!r} printed nothing. Check the login's rights", host=device.host)
-    return configs.store(device=device, text=text, counters=counters, source="collect", actor=actor, now=now)
+        raise LineRejected(f"{device}: {profile.configuration!r} printed nothing. Check the login's rights", host=device.host)
+    return configs.store(
+        device=device,
+        text=text,
+        counters=_joined(texts, profile.counters),
+        queues=_joined(texts, profile.queues),
+        version=release_in(profile, texts.get(profile.version_command, "")),
+        source="collect",
+        actor=actor,
+        now=now,
+    )
+
+
+def release_in(profile: ReadProfile, answer: str) -> str:
+    """The release in the answer of the version command, "" when it is not there."""
+    found = re.search(profile.release_regex, answer)
+    return next((group for group in found.groups() if group), "")[:64] if found else ""
 
 
 def can_collect(device: Device) -> bool:
     """Whether the device can be read over SSH as it stands in the inventory."""
     try:
-        profile_of(device)
-    except DeviceClosed:
+        reading_of(device)
+    except PolicyHubError:
         return False
-    return bool(device.enabled and device.host and not device.quarantine_reason)
+    return bool(device.enabled and device.host and not device.quarantine_reason and device.role != Device.Role.BASTION)
+
+
+def _joined(texts: Mapping[str, str], commands: tuple[str, ...]) -> str:
+    return "\n".join(texts[command] for command in commands if texts.get(command))

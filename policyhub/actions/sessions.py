@@ -12,9 +12,10 @@ from policyhub.actions import audit, secrets
 from policyhub.domain.errors import DeviceClosed
 from policyhub.domain.message import gettext_noop
 from policyhub.models import Credential, Device, HostKey
-from policyhub.transport import Address, DeviceSession, Login, PublicKey, host_keys
+from policyhub.transport import Address, DeviceSession, Jump, Login, PublicKey, Way, fetch
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown
 from policyhub.transport.session import WALL_LIMIT_S
+from policyhub.vendorkit.collecting import ReadProfile, read_profile
 from policyhub.vendorkit.contract import PushProfile
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -22,11 +23,18 @@ KEY_CHANGED, LOGIN_REFUSED = gettext_noop("host key changed"), gettext_noop("log
 
 
 def profile_of(device: Device) -> PushProfile:
-    """How to talk to it. Raises DeviceClosed where the platform is read from files only, UnknownPlatform."""
+    """How to push to it. Raises DeviceClosed where nothing is pushed to the platform, UnknownPlatform."""
     profile = REGISTRY.get(device.platform).push
     if profile is None:
-        raise DeviceClosed(f"{device}: {device.platform} is read from files only. Use `policyhub device import-config`")
+        raise DeviceClosed(f"{device}: nothing is pushed to {device.platform}; it is only read")
     return profile
+
+
+def reading_of(device: Device) -> ReadProfile:
+    """How to read it. Raises DeviceClosed while nobody knows what it is, UnknownPlatform."""
+    if device.platform == Device.DETECT:
+        raise DeviceClosed(f"{device}: its platform is not known yet. `policyhub device preflight {device}` finds it")
+    return read_profile(device.platform)
 
 
 @contextmanager
@@ -38,10 +46,10 @@ def open_session(
     Raises DeviceClosed, UnknownPlatform, and the errors of transport.
     A refused login or a changed key quarantines the device: nothing tries again until a person released it.
     """
-    profile = profile_of(device)
+    profile = profile_of(device) if purpose == Credential.Purpose.PUSH else reading_of(device)
     login, trusted, address = login_for(device, purpose), trusted_keys(device), Address(device.host, device.port)
     try:
-        session = DeviceSession.open(address, login, profile, trusted, wall_s=wall_s)
+        session = DeviceSession.open(address, login, profile, trusted, way=way_to(device), wall_s=wall_s)
     except HostKeyUnknown:
         remember_offered_key(device, now=now)
         raise
@@ -64,10 +72,9 @@ def login_for(device: Device, purpose: Credential.Purpose) -> Login:
         raise DeviceClosed(f"{device} is in quarantine ({device.quarantine_reason}). Find the cause, then release it")
     if not device.host:
         raise DeviceClosed(f"{device} has no address; its configuration comes from files")
-    credential = device.push_credential if purpose == Credential.Purpose.PUSH else device.collect_credential
-    credential = credential or (device.push_credential if purpose == Credential.Purpose.COLLECT else None)
+    credential = _credential_of(device, purpose)
     if credential is None:
-        raise DeviceClosed(f"{device} has no credential to {purpose}. Give it one")
+        raise DeviceClosed(f"{device} has no credential to {purpose}, nor has its site. Give it one")
     return Login(
         credential.username,
         secrets.unseal(credential.password_envelope),
@@ -76,14 +83,36 @@ def login_for(device: Device, purpose: Credential.Purpose) -> Login:
     )
 
 
+def _credential_of(device: Device, purpose: Credential.Purpose) -> Credential | None:
+    """The device's own before its site's; what may push may read."""
+    pushing = device.push_credential or device.realm.push_credential
+    if purpose == Credential.Purpose.PUSH:
+        return pushing
+    return device.collect_credential or (device.push_credential or device.realm.collect_credential or pushing)
+
+
+def way_to(device: Device) -> Way:
+    """Straight or through its bastion. Raises DeviceClosed when the bastion cannot be used."""
+    old = device.ssh_profile == Device.SshProfile.OLD
+    bastion = device.bastion
+    if bastion is None:
+        return Way(old)
+    login = login_for(bastion, Credential.Purpose.COLLECT)
+    old_too = bastion.ssh_profile == Device.SshProfile.OLD
+    return Way(old, Jump(Address(bastion.host, bastion.port), login, tuple(trusted_keys(bastion)), old_too))
+
+
 def trusted_keys(device: Device) -> list[PublicKey]:
     rows = device.host_keys.filter(state=HostKey.State.TRUSTED).order_by("pk")
     return [PublicKey(row.algorithm, row.public_key) for row in rows]
 
 
 def remember_offered_key(device: Device, *, now: datetime) -> HostKey:
-    """Scan without login and keep the key as pending, unless it is known. Raises Unreachable."""
-    key = host_keys.fetch(device.host, device.port)
+    """Scan without login and keep the key as pending, unless it is known. Raises Unreachable, and what its bastion raises."""
+    return remember_key(device, fetch(device.host, device.port, way=way_to(device)), now=now)
+
+
+def remember_key(device: Device, key: PublicKey, *, now: datetime) -> HostKey:
     row, _ = HostKey.objects.get_or_create(
         device=device,
         fingerprint=key.fingerprint,

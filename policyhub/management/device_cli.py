@@ -150,7 +150,7 @@ def _show(args: argparse.Namespace) -> int:
         _say(f"QUARANTINE: {device.quarantine_reason}")
     for key in device.host_keys.order_by("pk"):
         _say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
-    for shot in device.snapshots.defer("text_envelope", "counters_envelope")[:5]:
+    for shot in device.snapshots.defer("text_envelope", "counters_envelope", "queues_envelope")[:5]:
         figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
         _say(f"snapshot {shot.taken_at:%Y-%m-%d %H:%M} {shot.source:<8} {figures}")
     return 0

@@ -5,6 +5,7 @@ from policyhub.models.audit import AuditEntry
 from policyhub.models.changes import Approval, Change, ChangeEvent, DeviceLease, KillSwitch
 from policyhub.models.findings import Exemption, Finding, Sweep
 from policyhub.models.inventory import ConfigSnapshot, Credential, Device, DeviceGroup, HostKey, Realm
+from policyhub.models.preflights import Preflight, PreflightResult
 from policyhub.models.schedule import Schedule
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Finding",
     "HostKey",
     "KillSwitch",
+    "Preflight",
+    "PreflightResult",
     "Realm",
     "Schedule",
     "Sweep",

@@ -9,9 +9,14 @@ from policyhub.domain.hosts import check_host
 
 
 class Realm(models.Model):
-    """Where an address is unique: site, VRF or VNI. The default realm has the empty name."""
+    """Where an address is unique: site, VRF or VNI. The default realm has the empty name.
+
+    Its credentials serve the devices in it that have none of their own.
+    """
 
     name = models.CharField(_("name"), max_length=64, unique=True, blank=True)
+    collect_credential = models.ForeignKey("Credential", models.PROTECT, null=True, blank=True, related_name="+")
+    push_credential = models.ForeignKey("Credential", models.PROTECT, null=True, blank=True, related_name="+")
 
     class Meta:
         verbose_name = _("realm")
@@ -71,13 +76,25 @@ class Credential(models.Model):
 
 
 class Device(models.Model):
-    """checked_at: when a sweep last ran the checks on its configuration; None = nobody knows what is wrong with it."""
+    """platform: DETECT until a session has read what it is. version, managed_by: as its configuration last said.
+
+    bastion: through which it is reached. ssh_profile OLD: it may use algorithms of the past, because somebody said so.
+    checked_at: when a sweep last ran the checks on its configuration; None = nobody knows what is wrong with it.
+    collect_due_at: it said that its configuration changed, and is to be read then.
+    """
+
+    DETECT = "detect"
 
     class Role(models.TextChoices):
         ACCESS = "access", _("access")
         CORE = "core", _("core")
         FIREWALL = "firewall", _("firewall")
         ROUTER = "router", _("router")
+        BASTION = "bastion", _("bastion")
+
+    class SshProfile(models.TextChoices):
+        MODERN = "modern", _("modern algorithms")
+        OLD = "old", _("old algorithms allowed")
 
     name = models.CharField(_("name"), max_length=128, unique=True)
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="devices", verbose_name=_("realm"))
@@ -88,10 +105,15 @@ class Device(models.Model):
     port = models.PositiveIntegerField(_("port"), default=22)
     collect_credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True, related_name="+")
     push_credential = models.ForeignKey(Credential, models.PROTECT, null=True, blank=True, related_name="+")
+    bastion = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("bastion"))
+    ssh_profile = models.CharField(_("SSH profile"), max_length=8, choices=SshProfile.choices, default=SshProfile.MODERN)
+    version = models.CharField(_("version"), max_length=64, blank=True, editable=False)
+    managed_by = models.CharField(_("managed by"), max_length=64, blank=True, editable=False)
     enabled = models.BooleanField(_("enabled"), default=True)
     quarantine_reason = models.CharField(_("quarantine"), max_length=255, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     checked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    collect_due_at = models.DateTimeField(null=True, blank=True, editable=False, db_index=True)
 
     class Meta:
         ordering = ("name",)
@@ -147,6 +169,8 @@ class ConfigSnapshot(models.Model):
     sha256 = models.CharField(max_length=64)
     text_envelope = models.TextField(editable=False)
     counters_envelope = models.TextField(blank=True, editable=False)
+    queues_envelope = models.TextField(blank=True, editable=False)
+    version = models.CharField(max_length=64, blank=True)
     lines = models.PositiveIntegerField()
     rules = models.PositiveIntegerField(default=0)
     unparsed = models.PositiveIntegerField(default=0)

@@ -18,10 +18,21 @@ class Unreachable(TransportError):
     permanent = False
 
 
+class OnlyOldAlgorithms(Unreachable):
+    """The device offers only algorithms that are not used unless somebody allowed it (SSH profile `old`)."""
+
+    code = "PH-E029"
+    permanent = True
+
+
 class AuthenticationFailed(TransportError):
     """The device refused the login or the enable secret. Never tried twice: accounts lock."""
 
     code = "PH-E022"
+
+
+class PrivilegeRefused(AuthenticationFailed):
+    """Logged in; the enable secret was refused. Not tried twice either."""
 
 
 class HostKeyChanged(TransportError):
@@ -60,3 +71,8 @@ class ConnectionLost(TransportError):
 
     code = "PH-E028"
     permanent = False
+
+
+def only_old(place: str) -> str:
+    """Why such a device is not spoken to."""
+    return f"{place}: speaks only old SSH algorithms. Update it, or give it the SSH profile 'old' if its network is trusted"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import paramiko
 
-from policyhub.transport.errors import Unreachable
+from policyhub.transport.errors import OnlyOldAlgorithms, Unreachable, only_old
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -29,17 +29,17 @@ class PublicKey:
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
-def fetch(host: str, port: int = 22, *, timeout_s: float = CONNECT_TIMEOUT_S) -> PublicKey:
-    """The key that the device proves to own; nobody logs in. Raises Unreachable."""
-    place = f"{host}:{port}"
+def shown_on(sock: Any, place: str, disabled: dict[str, list[str]] | None = None, *, timeout_s: float) -> PublicKey:
+    """The key that whoever is behind a connected socket proves to own. Raises Unreachable, OnlyOldAlgorithms."""
     try:
-        with socket.create_connection((host, port), timeout_s) as sock:
-            transport = paramiko.Transport(sock)
-            try:
-                transport.start_client(timeout=timeout_s)
-                key = transport.get_remote_server_key()
-            finally:
-                transport.close()
+        transport = paramiko.Transport(sock, disabled_algorithms=disabled)
+        try:
+            transport.start_client(timeout=timeout_s)
+            key = transport.get_remote_server_key()
+        finally:
+            transport.close()
+    except paramiko.ssh_exception.IncompatiblePeer as error:
+        raise OnlyOldAlgorithms(only_old(place), host=place) from error
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
         raise Unreachable(f"{place}: no connection ({why}). Check address, port and routing", host=place) from error

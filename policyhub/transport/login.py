@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,52 +13,56 @@ import netmiko
 import paramiko
 from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException, ReadTimeout
 
-from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, NotReady, TransportError, Unreachable
+from policyhub.transport.errors import (
+    AuthenticationFailed,
+    HostKeyChanged,
+    HostKeyUnknown,
+    NotReady,
+    OnlyOldAlgorithms,
+    PrivilegeRefused,
+    TransportError,
+    Unreachable,
+    only_old,
+)
+from policyhub.transport.greeting import Greeting, settle
 from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, PublicKey, known_hosts
+from policyhub.transport.jump import STRAIGHT, Way, opened
+from policyhub.transport.lending import Address, Login, private_key
 
 logging.getLogger("netmiko").setLevel(logging.WARNING)  # its DEBUG writes secrets (netmiko#2597)
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # it logs whole stack traces of errors that it raises anyway
 
-_KEY_TYPES: tuple[type[paramiko.PKey], ...] = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
+def connect(
+    device_type: str,
+    address: Address,
+    login: Login,
+    trusted: Sequence[PublicKey],
+    *,
+    timeout_s: float,
+    way: Way = STRAIGHT,
+    greeting: Greeting | None = None,
+) -> Any:
+    """A netmiko connection, logged in and privileged. Raises the errors of this room; tries once.
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """Credentials lent for one session. private_key: OpenSSH or PEM text; when given, the password is not offered."""
-
-    username: str
-    password: str = field(default="", repr=False)
-    private_key: str = field(default="", repr=False)
-    enable: str = field(default="", repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        return (self.password, self.enable, self.private_key)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    host: str
-    port: int = 22
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-def connect(device_type: str, address: Address, login: Login, trusted: Sequence[PublicKey], *, timeout_s: float) -> Any:
-    """A netmiko connection, logged in and privileged. Raises the errors of this room; tries once."""
+    greeting: for netmiko's plain driver, which does not look for a prompt itself.
+    `connection.ways` is an ExitStack: close it with the connection.
+    """
     if not trusted:
         raise HostKeyUnknown(
             f"{address}: no host key is trusted yet. Scan it, compare the fingerprint, then trust it", host=str(address)
         )
-    with _known_hosts_file(address, trusted) as path, _told_apart(address, trusted):
-        connection = netmiko.ConnectHandler(
+    with ExitStack() as stack, _known_hosts_file(address, trusted) as path, _told_apart(address, trusted):
+        sock = opened(address, way, stack, timeout_s=min(timeout_s, CONNECT_TIMEOUT_S)) if way.via is not None else None
+        connection: Any = netmiko.ConnectHandler(
+            sock=sock,
+            disabled_algorithms=way.disabled,
             device_type=device_type,
             host=address.host,
             port=address.port,
             username=login.username,
             password="" if login.private_key else login.password,
-            pkey=_private_key(login.private_key),
+            pkey=private_key(login.private_key),
             secret=login.enable,
             allow_agent=False,
             use_keys=False,
@@ -73,7 +75,15 @@ def connect(device_type: str, address: Address, login: Login, trusted: Sequence[
             banner_timeout=timeout_s,
             auto_connect=True,
         )
-    _privilege(connection, address, login)
+        connection.ways = stack.pop_all()
+    if greeting is None:
+        _privilege(connection, address, login)
+        return connection
+    try:
+        settle(connection, address, greeting, login, limit_s=timeout_s)
+    except BaseException:
+        drop(connection)
+        raise
     return connection
 
 
@@ -84,10 +94,10 @@ def _privilege(connection: Any, address: Address, login: Login) -> None:
             return
         connection.enable()
     except ValueError as error:
-        _drop(connection)
-        raise AuthenticationFailed(f"{address}: the enable secret was refused. Enter it again", host=str(address)) from error
+        drop(connection)
+        raise PrivilegeRefused(f"{address}: the enable secret was refused. Enter it again", host=str(address)) from error
     except (ReadTimeout, OSError, EOFError) as error:
-        _drop(connection)
+        drop(connection)
         raise NotReady(f"{address}: no answer to `enable`. Check the privilege of {login.username}", host=str(address)) from error
 
 
@@ -97,6 +107,8 @@ def _told_apart(address: Address, trusted: Sequence[PublicKey]) -> Iterator[None
     place = str(address)
     try:
         yield
+    except TransportError:
+        raise
     except NetmikoAuthenticationException as error:
         raise AuthenticationFailed(
             f"{place}: login refused. Not tried again; enter the right password, then release the device", host=place
@@ -113,6 +125,8 @@ def _told_apart(address: Address, trusted: Sequence[PublicKey]) -> Iterator[None
 
 def _from_paramiko(error: BaseException, place: str, trusted: Sequence[PublicKey]) -> TransportError:
     cause = error.__context__
+    if isinstance(cause, paramiko.ssh_exception.IncompatiblePeer):
+        return OnlyOldAlgorithms(only_old(place), host=place)
     if isinstance(cause, paramiko.BadHostKeyException):
         offered = PublicKey(cause.key.get_name(), cause.key.get_base64()).fingerprint
         known = ", ".join(key.fingerprint for key in trusted)
@@ -137,21 +151,11 @@ def _known_hosts_file(address: Address, trusted: Sequence[PublicKey]) -> Iterato
         yield path
 
 
-def _private_key(text: str) -> paramiko.PKey | None:
-    if not text:
-        return None
-    for kind in _KEY_TYPES:
-        try:
-            return kind.from_private_key(io.StringIO(text))
-        except (paramiko.SSHException, ValueError):
-            continue
-    raise AuthenticationFailed(
-        "the private key of this credential is not Ed25519, ECDSA or RSA without a passphrase. Enter it again"
-    )
-
-
-def _drop(connection: Any) -> None:
+def drop(connection: Any) -> None:
     """Close the TCP connection at once; a half-open login would hold a vty (netmiko PR 628)."""
     client = getattr(connection, "remote_conn_pre", None)
     if client is not None:
         client.close()
+    ways = getattr(connection, "ways", None)
+    if ways is not None:
+        ways.close()

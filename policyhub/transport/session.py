@@ -14,14 +14,21 @@ from netmiko.exceptions import NetmikoBaseException
 
 from policyhub.domain.redaction import redact
 from policyhub.transport.errors import ConnectionLost, LineRejected, NotReady, TimedOut, TransportError
+from policyhub.transport.greeting import Greeting
 from policyhub.transport.host_keys import PublicKey
-from policyhub.transport.login import Address, Login, connect
+from policyhub.transport.jump import STRAIGHT, Way
+from policyhub.transport.lending import Address, Login
+from policyhub.transport.login import connect, drop
 
 WALL_LIMIT_S = 120.0
 HEARTBEAT_S = 5.0
 _IDLE_S = 0.4  # a prompt in the middle of the text counts once nothing followed it for this long (a log line came after it)
 _POLL_S = 0.01
 _QUESTION = re.compile(r"(?i)(?:\[(?:y|yes|confirm)[^\]\r\n]{0,20}\]|\(y(?:es)?/n(?:o)?\)|\bcontinue\s*\?)[^\r\n]{0,20}$")
+_MORE = re.compile(
+    r"(?i)(?:-+ ?\(?more(?: \d+%)?\)? ?-+|<-+ ?more ?-+>|lines \d+-\d+(?:/\d+)?(?: \(END\))?)(?: \(.{0,20}\))?[ \t]*$"
+)
+_WIPED = re.compile(r"\x08+[ \x08]*|\r {2,}\r")  # how a pager takes its question back
 _SAY_RC = "printf '\\nrc=%s\\n' $?"  # on a line of its own, also after an answer without a line end
 _RC = re.compile(r"\nrc=(\d{1,3})\n\Z")
 _SHORT_ANSWER = 4  # lines; a read that answers so briefly is checked for an error, a configuration is not
@@ -48,6 +55,8 @@ class Manner(Protocol):
     def read_timeout_s(self) -> float: ...
     @property
     def slow(self) -> tuple[tuple[str, float], ...]: ...
+    @property
+    def greeting(self) -> Greeting | None: ...
 
 
 class DeviceSession:
@@ -82,13 +91,14 @@ class DeviceSession:
         manner: Manner,
         trusted: Sequence[PublicKey],
         *,
+        way: Way = STRAIGHT,
         timeout_s: float = 20.0,
         wall_s: float = WALL_LIMIT_S,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Self:
         """Log in once and run the platform's set-up lines. Raises TransportError; nothing stays open then."""
-        connection = connect(manner.device_type, address, login, trusted, timeout_s=timeout_s)
+        connection = connect(manner.device_type, address, login, trusted, timeout_s=timeout_s, way=way, greeting=manner.greeting)
         session = cls(connection, address, login, manner, clock, sleep, wall_s)
         try:
             for line in manner.setup:
@@ -97,6 +107,11 @@ class DeviceSession:
             session.close()
             raise
         return session
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as last seen, "" before the first line."""
+        return self._seen_prompt
 
     @property
     def transcript(self) -> str:
@@ -160,9 +175,7 @@ class DeviceSession:
         with suppress(Exception):
             if self._healthy:
                 self._leave_configuration()
-        client = self._connection.remote_conn_pre
-        if client is not None:
-            client.close()
+        drop(self._connection)
 
     def __enter__(self) -> Self:
         return self
@@ -216,7 +229,11 @@ class DeviceSession:
             piece = self._connection.read_channel()
             now = self._clock()
             if piece:
-                text, quiet_since = text + piece, now
+                text, quiet_since = _WIPED.sub("", text + piece), now
+                if (more := _MORE.search(text)) is not None:
+                    text = text[: more.start()]
+                    self._connection.write_channel(" ")
+                    continue
                 if self._prompted(text[text.rfind("\n") + 1 :]):
                     return _body(text, line, self._prompt)
                 continue

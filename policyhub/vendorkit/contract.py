@@ -90,6 +90,7 @@ class PushProfile:
     max_lines: int = 20
     reads_allowed: tuple[str, ...] = field(default=())
     counter_commands: tuple[str, ...] = ()
+    greeting: None = None  # netmiko's driver finds the prompt of platforms that are pushed to
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def test_configuration_from_a_file_serves_platforms_without_ssh(tmp_path, capsys
     assert "1 rules" in capsys.readouterr().out
     with pytest.raises(BadInput, match="byte 9"):
         run(device_cli, "import-config", "fw1", str(tmp_path / "bad.txt"))
-    with pytest.raises(DeviceClosed, match="files only"):
+    with pytest.raises(DeviceClosed, match="comes from files"):
         run(device_cli, "collect", "fw1")
     assert CONFIGS and ConfigSnapshot.objects.count() == 1
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from flowguard.lab.simulators import IosDevice, Logins, Simulator, VrpDevice
-from policyhub.transport import Address, DeviceSession, Login, PublicKey, host_keys
+from policyhub.transport import Address, DeviceSession, Login, PublicKey, fetch
 from policyhub.transport.errors import (
     AuthenticationFailed,
     ConnectionLost,
@@ -37,7 +37,7 @@ def sim():
 
 
 def opened(sim, login=LOGIN, manner=QUICK, keys=None, **more):
-    keys = [host_keys.fetch(sim.host, sim.port)] if keys is None else keys
+    keys = [fetch(sim.host, sim.port)] if keys is None else keys
     return DeviceSession.open(Address(sim.host, sim.port), login, manner, keys, **more)
 
 
@@ -52,11 +52,11 @@ def test_reads_without_echo_and_prompt_and_masks_its_transcript(sim):
 def test_no_password_leaves_before_a_key_is_trusted(sim):
     with pytest.raises(HostKeyUnknown):
         opened(sim, keys=[])
-    key = host_keys.fetch(sim.host, sim.port)
+    key = fetch(sim.host, sim.port)
     sim.swap_host_key()
     with pytest.raises(HostKeyChanged) as caught:
         opened(sim, keys=[key])
-    assert key.fingerprint in str(caught.value) and host_keys.fetch(sim.host, sim.port).fingerprint in str(caught.value)
+    assert key.fingerprint in str(caught.value) and fetch(sim.host, sim.port).fingerprint in str(caught.value)
     assert sim.logins.attempts == []
 
 
@@ -91,9 +91,9 @@ def test_nobody_listening_and_nobody_speaking_ssh_are_unreachable():
         port = silent.getsockname()[1]
         threading.Thread(target=_greet_as_mail_server, args=(silent,), daemon=True).start()
         with pytest.raises(Unreachable, match="not as SSH"):
-            host_keys.fetch("127.0.0.1", port, timeout_s=30)
+            fetch("127.0.0.1", port, timeout_s=30)
     with pytest.raises(Unreachable, match="no connection"):
-        host_keys.fetch("127.0.0.1", port, timeout_s=30)
+        fetch("127.0.0.1", port, timeout_s=30)
 
 
 def _greet_as_mail_server(server):

@@ -10,7 +10,7 @@ from policyhub import dispatch
 from policyhub.actions import changes
 from policyhub.domain.change import ChangeKind
 from policyhub.models import Change
-from policyhub.transport import DeviceSession, host_keys
+from policyhub.transport import DeviceSession, fetch
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, Unreachable
 from tests.support.devices import Bench, hurry, make_row, trust
 from tests.support.routers import Router
@@ -155,10 +155,10 @@ def test_lock_out_pushed_on_purpose_is_reverted_by_its_own_watchdog(router, monk
     monkeypatch.setattr(DeviceSession, "push", push)
     assert change.state == S.PUSHED and change.push_outcome == "unknown"
     with pytest.raises(Unreachable):
-        host_keys.fetch(router.host, router.port, timeout_s=0.5)
+        fetch(router.host, router.port, timeout_s=0.5)
     on_router(router, bench, change, S.REVERTED, "unknown", before)
     assert "watchdog took the change back" in bench.said(change)
-    assert host_keys.fetch(router.host, router.port).algorithm
+    assert fetch(router.host, router.port).algorithm
 
 
 def test_readings_fail_with_one_clear_line_each(router):

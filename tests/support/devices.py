@@ -16,7 +16,7 @@ from policyhub.domain.change import ChangeKind, GuardSpec
 from policyhub.domain.change_states import WORKING
 from policyhub.models import Change, Credential, DeviceGroup, HostKey, Realm
 from policyhub.models import Device as DeviceRow
-from policyhub.transport import PublicKey, host_keys
+from policyhub.transport import PublicKey, fetch
 from policyhub.vendorkit.registry import REGISTRY
 
 USER, PASSWORD, ENABLE = "push-user", "Correct-horse-9", "Enable-battery-7"
@@ -121,7 +121,7 @@ def make_row(
 
 
 def trust(row: DeviceRow, key: PublicKey | None = None) -> HostKey:
-    key = key or host_keys.fetch(row.host, row.port)
+    key = key or fetch(row.host, row.port)
     now = datetime.now(UTC)
     return HostKey.objects.create(
         device=row, algorithm=key.algorithm, public_key=key.body, fingerprint=key.fingerprint, state="trusted", first_seen_at=now

@@ -7,9 +7,12 @@ vendor. No code is shared with policyhub.vendors, or a mistake there would be co
 
 from flowguard.lab.simulators.cisco_ios import IosDevice
 from flowguard.lab.simulators.huawei_vrp import VrpDevice
+from flowguard.lab.simulators.readers import ANSWERS, ReadOnlyDevice
 from flowguard.lab.simulators.server import Logins, Simulator
 from flowguard.lab.simulators.shell import Device, Faults
 
 PLATFORMS: dict[str, type[Device]] = {"cisco_ios": IosDevice, "huawei_vrp": VrpDevice}
 
-__all__ = ["PLATFORMS", "Device", "Faults", "IosDevice", "Logins", "Simulator", "VrpDevice"]
+READ_ONLY = tuple(ANSWERS)  # further platforms, for which ReadOnlyDevice answers
+
+__all__ = ["PLATFORMS", "READ_ONLY", "Device", "Faults", "IosDevice", "Logins", "ReadOnlyDevice", "Simulator", "VrpDevice"]

@@ -186,6 +186,19 @@ class IosSession(Session):
         text = self.device.running()
         return f"Building configuration...\n\nCurrent configuration : {len(text)} bytes\n!\n{text}"
 
+    @command("user exec", "show version")
+    def show_version(self) -> str:
+        return (
+            "Cisco IOS XE Software, Version 17.09.04a\n"
+            "Cisco IOS Software [Cupertino], Catalyst L3 Switch Software, Version 17.9.4a\n"
+            f"{self.device.hostname} uptime is 12 weeks, 3 days\n"
+            "cisco C9300-48P (X86) processor with 1331521K/6147K bytes of memory."
+        )
+
+    @command("exec", "show policy-map interface")
+    def show_all_policies(self) -> str:
+        return "\n".join(text for name in self.device.interfaces if (text := self.show_policy(name)))
+
     @command("exec", r"write memory|write mem|write|copy running-config startup-config")
     def write(self) -> str:
         self.device.saved = self.device.running()

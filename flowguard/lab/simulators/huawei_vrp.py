@@ -181,6 +181,13 @@ class VrpSession(Session):
     def display_running(self) -> str:
         return self.device.running().rstrip("\n")
 
+    @command("user system", "display version")
+    def display_version(self) -> str:
+        return (
+            "Huawei Versatile Routing Platform Software\nVRP (R) software, Version 5.170 (S5735 V200R021C00SPC100)\n"
+            "Copyright (C) 2000-2021 HUAWEI TECH Co., Ltd.\nHUAWEI S5735-L24T4S-A1 Routing Switch uptime is 4 weeks"
+        )
+
     @command("user system", "display acl all")
     def display_acls(self) -> str:
         lines: list[str] = []

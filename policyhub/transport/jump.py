@@ -1,0 +1,138 @@
+"""Ways to a device: straight, or through a bastion that forwards one TCP connection; with or without algorithms of the past."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import tempfile
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import paramiko
+
+from policyhub.transport.errors import (
+    AuthenticationFailed,
+    HostKeyChanged,
+    HostKeyUnknown,
+    OnlyOldAlgorithms,
+    Unreachable,
+    only_old,
+)
+from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, PublicKey, known_hosts, shown_on
+from policyhub.transport.lending import Address, Login, private_key
+
+# Names of paramiko's: SHA-1 key exchange and signatures, CBC, MD5. What a device of 2012 may speak and nobody should choose.
+OLD_ALGORITHMS: dict[str, list[str]] = json.loads(resources.files(__package__).joinpath("algorithms.json").read_text())["old"]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A bastion: logged in with a pinned key like any device, it forwards one connection (RFC 4254, 7.2)."""
+
+    address: Address
+    login: Login
+    trusted: tuple[PublicKey, ...]
+    old_algorithms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """old_algorithms: the device may use OLD_ALGORITHMS, because somebody said so. via: its bastion."""
+
+    old_algorithms: bool = False
+    via: Jump | None = None
+
+    @property
+    def disabled(self) -> dict[str, list[str]] | None:
+        return disabled(self.old_algorithms)
+
+
+STRAIGHT = Way()
+
+
+def disabled(old_algorithms: bool) -> dict[str, list[str]] | None:
+    """What paramiko must not offer."""
+    return None if old_algorithms else {kind: list(names) for kind, names in OLD_ALGORITHMS.items()}
+
+
+def fetch(host: str, port: int = 22, *, way: Way = STRAIGHT, timeout_s: float = CONNECT_TIMEOUT_S) -> PublicKey:
+    """The key that the device proves to own; nobody logs in to it. Raises Unreachable and the errors of a bastion's login."""
+    address = Address(host, port)
+    with contextlib.ExitStack() as stack:
+        sock = opened(address, way, stack, timeout_s=timeout_s)
+        return shown_on(sock, str(address), way.disabled, timeout_s=timeout_s)
+
+
+def opened(address: Address, way: Way, stack: contextlib.ExitStack, *, timeout_s: float) -> Any:
+    """A connected socket; it and what it goes through close with the stack. Raises Unreachable; a bastion's login, too."""
+    if way.via is None:
+        try:
+            return stack.enter_context(socket.create_connection((address.host, address.port), timeout_s))
+        except OSError as error:
+            raise Unreachable(
+                f"{address}: no connection ({_why(error)}). Check address, port and routing", host=str(address)
+            ) from error
+    client = _log_in(way.via, timeout_s)
+    stack.callback(client.close)
+    transport = client.get_transport()
+    if transport is None:
+        raise Unreachable(f"bastion {way.via.address}: closed the connection at once", host=str(way.via.address))
+    try:
+        channel = transport.open_channel("direct-tcpip", (address.host, address.port), ("127.0.0.1", 0), timeout=timeout_s)
+    except (paramiko.SSHException, OSError, EOFError) as error:
+        raise Unreachable(
+            f"{address}: bastion {way.via.address} cannot connect to it ({_why(error)}). Check that it may forward there",
+            host=str(address),
+        ) from error
+    stack.callback(channel.close)
+    return channel
+
+
+def _log_in(jump: Jump, timeout_s: float) -> paramiko.SSHClient:
+    place = f"bastion {jump.address}"
+    if not jump.trusted:
+        raise HostKeyUnknown(f"{place}: no host key is trusted yet. Scan and trust the bastion first", host=str(jump.address))
+    client = paramiko.SSHClient()
+    with tempfile.TemporaryDirectory(prefix="phb-") as folder:
+        path = Path(folder, "known_hosts")
+        path.write_text(known_hosts(jump.address.host, jump.address.port, jump.trusted))
+        client.load_host_keys(str(path))
+    client.set_missing_host_key_policy(paramiko.RejectPolicy())
+    try:
+        client.connect(
+            jump.address.host,
+            jump.address.port,
+            username=jump.login.username,
+            password=None if jump.login.private_key else jump.login.password,
+            pkey=private_key(jump.login.private_key),
+            allow_agent=False,
+            look_for_keys=False,
+            timeout=min(timeout_s, CONNECT_TIMEOUT_S),
+            banner_timeout=timeout_s,
+            auth_timeout=timeout_s,
+            disabled_algorithms=disabled(jump.old_algorithms),
+        )
+    except BaseException as error:
+        client.close()
+        raise _told(error, place, str(jump.address)) from error
+    return client
+
+
+def _told(error: BaseException, place: str, host: str) -> BaseException:
+    """One error per cause; an interrupt stays what it is."""
+    if isinstance(error, paramiko.AuthenticationException):
+        return AuthenticationFailed(f"{place}: login refused. Enter the right credential of the bastion", host=host)
+    if isinstance(error, paramiko.BadHostKeyException):
+        return HostKeyChanged(f"{place}: host key changed. Nothing was sent; find out why before you trust it", host=host)
+    if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
+        return OnlyOldAlgorithms(only_old(place), host=host)
+    if isinstance(error, (paramiko.SSHException, OSError, EOFError)):
+        return Unreachable(f"{place}: no connection ({_why(error)}). Check address, port and routing", host=host)
+    return error
+
+
+def _why(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
