@@ -116,13 +116,15 @@ def parse(text: str) -> DeviceConfig:
     outputs = {*output_lines(kept), *shown}
     reading.ledger.understood(*outputs)
     blocks = read_sections([line for line in kept if line.number not in outputs], adopts)
+    count = len(lines)
+    del lines, kept  # a large text is held once, in the blocks
     acls.read_shown(reading, blocks)
     for block in blocks:
         if not reading.ledger.is_booked(block.number):
             _dispatch(reading, block)
     known = {port.name for port in reading.interfaces}
     reading.interfaces += [port for port in told if port.name not in known]
-    return _model(reading, blocks, len(lines))
+    return _model(reading, blocks, count)
 
 
 def _dispatch(reading: Reading, block: Block) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from policyhub.domain.addresses import NOWHERE, AddressSet
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
@@ -34,8 +35,9 @@ class Side:
     given: bool = False
 
     def bound(self, family: int) -> AddressSet:
-        known = self.given and not self.unresolved
-        return NOWHERE.union(*self.values) if known else any_of(family)
+        if not self.given or self.unresolved:
+            return any_of(family)
+        return self.values[0] if len(self.values) == 1 else NOWHERE.union(*self.values)
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Draft:
     def _side(self, side: str, form: str, words: Words, text: str) -> None:
         if form == "zone":
             zones = self.source_zones if side == "source" else self.destination_zones
-            zones += [name for name in words.rest().split() if name.lower() != "any"]
+            zones += [intern(name) for name in words.rest().split() if name.lower() != "any"]
             return
         at = self.source if side == "source" else self.destination
         at.given = True
@@ -116,7 +118,7 @@ class Draft:
         words.end()
 
     def take_group(self, at: Side, words: Words) -> None:
-        name = words.next("a group")
+        name = intern(words.next("a group"))
         words.rest()
         if name.lower() == "any":
             at.values.append(any_of(self.family))
@@ -138,7 +140,8 @@ class Draft:
     def match(self) -> Match:
         services: Services = (ANY_SERVICE,)
         if self.services and not self.service_unresolved:
-            services = compact(service for part in self.services for service in part) or services
+            services = self.services[0] if len(self.services) == 1 else compact(s for part in self.services for s in part)
+            services = services or (ANY_SERVICE,)
         unresolved = (*self.source.unresolved, *self.destination.unresolved, *self.service_unresolved)
         return Match(
             source=self.source.bound(self.family),

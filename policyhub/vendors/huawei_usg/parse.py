@@ -103,6 +103,8 @@ def parse(text: str) -> DeviceConfig:
         else:
             kept.append(line)
     blocks = read_sections(kept, adopts)
+    count = len(lines)
+    del lines, kept  # a large text is held once, in the blocks
     for block in blocks:
         _dispatch(reading, block)
     _settle(reading)
@@ -110,7 +112,7 @@ def parse(text: str) -> DeviceConfig:
     return DeviceConfig(
         platform=NAME,
         hostname=reading.hostname,
-        lines=len(lines),
+        lines=count,
         policies=tuple(reading.policies),
         qos_policies=tuple(reading.qos_policies),
         interfaces=tuple(reading.interfaces),

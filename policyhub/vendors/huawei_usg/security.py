@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
@@ -36,7 +37,9 @@ class Side:
 
     def bound(self, unknown: AddressSet) -> AddressSet:
         """An upper bound: everything as soon as a member is unknown; an exclusion that is unknown takes nothing away."""
-        value = NOWHERE.union(*self.values) if self.given and not self.unresolved else unknown
+        value = unknown
+        if self.given and not self.unresolved:
+            value = self.values[0] if len(self.values) == 1 else NOWHERE.union(*self.values)
         return value.minus(NOWHERE.union(*self.excluded)) if self.excluded else value
 
 
@@ -68,7 +71,7 @@ class Draft:
             while words:
                 name = words.next()
                 if name.lower() != "any":
-                    self.zones[word].append(name)
+                    self.zones[word].append(intern(name))
         elif word in ADDRESS_SIDES:
             self._address(word, words, child.text)
         elif word == "service":
@@ -132,7 +135,8 @@ class Draft:
     def match(self, everything: AddressSet) -> Match:
         services: Services = (ANY_SERVICE,)
         if self.service_given and not self.service_unresolved:
-            services = compact(service for part in self.services for service in part) or services
+            services = self.services[0] if len(self.services) == 1 else compact(s for part in self.services for s in part)
+            services = services or (ANY_SERVICE,)
         unresolved = (*self.source.unresolved, *self.destination.unresolved, *self.service_unresolved)
         return Match(
             source=self.source.bound(everything),
