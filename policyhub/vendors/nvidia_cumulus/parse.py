@@ -61,7 +61,10 @@ def parse(text: str) -> DeviceConfig:
     lists = read_lists(reading.root, ledger, by_number)
     qos = read_qos(reading.root)
     _book(reading, ledger, by_number)
-    ledger.settle([Block(line) for line in lines if line.text and not line.text.startswith("#")], IGNORED)
+    ledger.settle(
+        [Block(line) for line in lines if line.text and not line.text.startswith("#") and not ledger.is_booked(line.number)],
+        IGNORED,
+    )
     return DeviceConfig(
         platform=NAME,
         hostname=reading.root.value("system", "hostname") or _host(lines),
@@ -102,7 +105,7 @@ def _merge(root: Branch, other: Branch) -> None:
 
 def _book(reading: Reading, ledger: LineLedger, by_number: dict[int, Line]) -> None:
     """A line of NVUE is understood when its branch is read; the words from the root stand for it on the ignore list."""
-    for path, lines in _paths(reading.root):
+    for path, lines in _paths(reading.root, ledger):
         wanted = [number for number in lines if number in reading.nvue_lines and not ledger.is_booked(number)]
         if not wanted:
             continue
@@ -120,12 +123,15 @@ def _book(reading: Reading, ledger: LineLedger, by_number: dict[int, Line]) -> N
                 ledger.unparsed(line, "the branch is not understood")
 
 
-def _paths(root: Branch) -> list[tuple[tuple[str, ...], list[int]]]:
-    """Deepest words first, so that a line is judged by the longest path that it names."""
+def _paths(root: Branch, ledger: LineLedger) -> list[tuple[tuple[str, ...], list[int]]]:
+    """Deepest words first, so that a line is judged by the longest path that it names. Lists are read as a whole."""
     found: list[tuple[tuple[str, ...], list[int]]] = []
     stack: list[tuple[tuple[str, ...], Branch]] = [((), root)]
     while stack:
         path, branch = stack.pop()
+        if path == ("acl",):
+            ledger.understood(*branch.all_lines())
+            continue
         if path:
             found.append((path, branch.lines))
         stack.extend(((*path, word), child) for word, child in branch.children.items())

@@ -62,8 +62,7 @@ def parse(text: str) -> DeviceConfig:
     kept = ledger.without_long(lines)
     prompts = {line.number for line in kept if is_prompt(line.text) and "{" not in line.text}
     ledger.understood(*prompts)
-    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    known = _tables(kept, raw, ledger) if len(kept) == len(lines) else []
+    known = _tables(kept, text, ledger) if len(kept) == len(lines) else []
     rest = [line for line in kept if line.text and line.number not in prompts and not ledger.is_booked(line.number)]
     by_number = {line.number: line for line in lines}
     document = read_json(rest if _has_json(rest) else [])
@@ -74,7 +73,7 @@ def parse(text: str) -> DeviceConfig:
     qos = read_qos(database, ledger, by_number)
     acls = policies(database, ledger, by_number)
     translations = nat_rules(database, ledger, by_number)
-    ledger.settle([Block(line) for line in lines if line.text], IGNORED)
+    ledger.settle([Block(line) for line in lines if line.text and not ledger.is_booked(line.number)], IGNORED)
     return DeviceConfig(
         platform=NAME,
         hostname=_metadata(database, "hostname") or hostname_of(lines),
@@ -110,8 +109,11 @@ def _version(database: Database) -> str:
     return row.word("VERSION") if row is not None else ""
 
 
-def _tables(lines: list[Line], raw: list[str], ledger: LineLedger) -> list[Table]:
+def _tables(lines: list[Line], text: str, ledger: LineLedger) -> list[Table]:
     """Tables of the command line; their lines are booked."""
+    if "--" not in text:
+        return []
+    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     found = [table for table in read_tables(lines, raw) if _is_known(table)]
     for table in found:
         ledger.understood(*table.lines)
