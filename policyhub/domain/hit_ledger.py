@@ -183,6 +183,8 @@ class Ledger:
         """Counts of fixed intervals: zero in all of them, one after the other without a hole, over the whole window."""
         last = readings[-1]
         opens = when(last) - self.window
+        if any(reading.last_hits[rule] >= opens for reading in readings if rule in reading.last_hits):
+            return Proof(Use.USED)
         since = when(last)
         for reading in reversed(readings):
             start = reading.covers_from

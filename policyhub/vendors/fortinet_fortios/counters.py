@@ -63,7 +63,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if not hits:
         return None
     since = read_at - ROLLING if reading.rolling and read_at is not None else None
-    return HitSample("fortinet_fortios", "sessions", hits, read_at=read_at, counting_since=since, hostname=reading.hostname)
+    return HitSample("fortinet_fortios", "sessions", hits, read_at=read_at, covers_from=since, hostname=reading.hostname)
 
 
 def _take(reading: _Reading, text: str, number: int) -> None:
