@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from policyhub.domain.addresses import ANY4, NOWHERE, AddressSet
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.objects import AddressObject
@@ -157,64 +159,86 @@ def _outbound(reading: Reading, place: str, block: Block, words: Words) -> NatRu
     )
 
 
-def _server(reading: Reading, place: str, block: Block, words: Words) -> NatRule:
-    """`nat server [protocol P] global A [A2] [P [P2]] inside B [B2] [Q [Q2]] [acl X] [rule R] ..`. Raises NotUnderstood."""
+@dataclass(slots=True)
+class _Server:
+    """Parts of a `nat server` line; ports None: not told. shown: the global address as written."""
+
+    place: str
+    conditions: list[str]
     protocol: int | None = None
-    has_protocol, enabled = False, True
-    unresolved: list[str] = []
-    notes: list[str] = []
-    conditions = [f"ingress-interface {place}"]
-    rule, inside, outside, shown = "", "", NOWHERE, ""
-    ports: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
-    while words:
+    has_protocol: bool = False
+    enabled: bool = True
+    rule: str = ""
+    shown: str = ""
+    outside: AddressSet = NOWHERE
+    outside_ports: tuple[int, int] | None = None
+    inside: str = ""
+    inside_ports: tuple[int, int] | None = None
+    unresolved: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, reading: Reading, words: Words) -> None:
+        """The next word with its values. Raises NotUnderstood."""
         word = words.next().lower()
         if word == "protocol":
-            protocol, has_protocol = NAMES.protocol(words.next("a protocol")), True
+            self.protocol, self.has_protocol = NAMES.protocol(words.next("a protocol")), True
         elif word == "global":
-            start = words.at
-            if words.accept("current-interface"):
-                unresolved.append(f"interface {place}")
-            elif words.accept("interface"):
-                unresolved.append(f"interface {words.next('an interface')}")
-            else:
-                outside = _span_of_addresses(words)[0]
-            ports = (_ports(words, protocol), None)
-            shown = " ".join(words.words[start : words.at])
+            self._global(words)
         elif word == "inside":
-            inside = _span_of_addresses(words)[1]
-            ports = (ports[0], _ports(words, protocol))
+            self.inside = _span_of_addresses(words)[1]
+            self.inside_ports = _ports(words, self.protocol)
         elif word == "acl":
             key = take_acl(words)
             use(reading, key, "selects packets for nat")
-            conditions.append(f"acl {key[1]}")
+            self.conditions.append(f"acl {key[1]}")
         elif word == "rule":
-            rule = words.next("a name")
+            self.rule = words.next("a name")
         elif word in ("vpn-instance", "vrrp", "priority"):
             words.next("a value")
-        elif word in ("reversible", "disable"):
-            notes += ["reversible"] if word == "reversible" else []
-            enabled = enabled and word != "disable"
+        elif word == "reversible":
+            self.notes.append(word)
+        elif word == "disable":
+            self.enabled = False
         elif word not in ("counting", "enable", "no-reverse"):
             raise NotUnderstood(f"{word[:40]!r} is not understood in a NAT server")
-    name = rule or f"nat server {shown}"
-    service = Service.of(protocol, (ports[0],) if ports[0] else None) if has_protocol else ANY_SERVICE
+
+    def _global(self, words: Words) -> None:
+        start = words.at
+        if words.accept("current-interface"):
+            self.unresolved.append(f"interface {self.place}")
+        elif words.accept("interface"):
+            self.unresolved.append(f"interface {words.next('an interface')}")
+        else:
+            self.outside = _span_of_addresses(words)[0]
+        self.outside_ports = _ports(words, self.protocol)
+        self.shown = " ".join(words.words[start : words.at])
+
+
+def _server(reading: Reading, place: str, block: Block, words: Words) -> NatRule:
+    """`nat server [protocol P] global A [A2] [P [P2]] inside B [B2] [Q [Q2]] [acl X] [rule R] ..`. Raises NotUnderstood."""
+    told = _Server(place, [f"ingress-interface {place}"])
+    while words:
+        told.take(reading, words)
+    service = ANY_SERVICE
+    if told.has_protocol:
+        service = Service.of(told.protocol, (told.outside_ports,) if told.outside_ports else None)
     match = Match(
         source=ANY4,
-        destination=ANY4 if unresolved else outside,
+        destination=ANY4 if told.unresolved else told.outside,
         services=(service,),
-        conditions=tuple(conditions),
-        unresolved=tuple(unresolved),
+        conditions=tuple(told.conditions),
+        unresolved=tuple(told.unresolved),
     )
     return NatRule(
-        name,
+        told.rule or f"nat server {told.shown}",
         NatKind.DESTINATION,
         match,
         (block.number,),
-        translated_destination=inside,
-        translated_service=_text(ports[1]),
+        translated_destination=told.inside,
+        translated_service=_text(told.inside_ports),
         rule_set=place,
-        enabled=enabled,
-        notes=tuple(notes),
+        enabled=told.enabled,
+        notes=tuple(told.notes),
     )
 
 

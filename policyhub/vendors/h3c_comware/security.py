@@ -22,6 +22,7 @@ CONDITIONS = (
     "outbound-interface", "inbound-interface", "vpn-instance", "dscp", "device", "ip-reputation",
 )  # fmt: skip
 WITHOUT_MEANING = ("profile", "session", "aspf", "accelerate", "undo", "counting", "bfd", "parent-group", "threat", "content")
+OF_THE_POLICY = ("description", "accelerate", "undo", "config-logging", "config-changelog", "rules", "hit-count")
 MOST_MOVES = 1000  # each costs the length of the list
 OPEN_SIDES = ("location", "mac", "address-location", "ip-isp", "isp", "domain", "asset")
 
@@ -189,56 +190,61 @@ def policies(reading: Reading) -> list[Policy]:
     return found + [_object_policy(reading, name, block) for name, block in reading.object_policies.items()]
 
 
+@dataclass(slots=True)
+class _RuleList:
+    """A security policy while it is read. order: places of `made` as they are evaluated; ids: id -> place."""
+
+    family: int
+    made: list[Rule] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
+    moves: int = 0
+    groups: dict[str, int] = field(default_factory=dict)
+    lines: list[int] = field(default_factory=list)
+    default: Action = Action.DENY
+
+    def take(self, reading: Reading, child: Block) -> bool:
+        """Whether the line is one of a security policy. Raises NotUnderstood."""
+        words = Words(quoted_words(child.text))
+        word = words.next().lower()
+        if word == "rule":
+            group, rule = _rule(reading, self.family, child, words)
+            self.ids[child.words[1]] = len(self.made)
+            self.order.append(len(self.made))
+            self.made.append(rule)
+            if group:
+                self.groups[group] = self.groups.get(group, 0) + 1
+        elif word == "move" and words.accept("rule"):
+            self.moves += 1
+            if self.moves > MOST_MOVES:
+                raise NotUnderstood("too many moves")
+            _move(self.order, self.ids, words)
+        elif word == "group":
+            words.accept("name")
+            self.groups.setdefault(words.next("a group"), 0)
+        elif word == "default" and words.accept("rule", "action"):
+            self.default = take_action(Words(words.words[-1:]))
+            self.lines.append(child.number)
+        else:
+            return word in OF_THE_POLICY
+        return True
+
+
 def _security(reading: Reading, name: str, blocks: list[Block]) -> Policy:
-    family = {"ip": 4, "ipv6": 6}.get(name.rpartition(" ")[2], 0)
-    made: list[Rule] = []
-    order: list[int] = []
-    ids: dict[str, int] = {}
-    moves = 0
-    groups: dict[str, int] = {}
-    lines: list[int] = []
-    default = Action.DENY
+    read = _RuleList({"ip": 4, "ipv6": 6}.get(name.rpartition(" ")[2], 0))
     for block in blocks:
-        lines.append(block.number)
+        read.lines.append(block.number)
         for child in block.children:
-            words = Words(quoted_words(child.text))
-            word = words.next().lower()
             try:
-                if word == "rule":
-                    group, rule = _rule(reading, family, child, words)
-                    ids[child.words[1]] = len(made)
-                    order.append(len(made))
-                    made.append(rule)
-                    if group:
-                        groups[group] = groups.get(group, 0) + 1
-                elif word == "move" and words.accept("rule"):
-                    moves += 1
-                    if moves > MOST_MOVES:
-                        raise NotUnderstood("too many moves")
-                    _move(order, ids, words)
-                elif word == "group":
-                    words.accept("name")
-                    groups.setdefault(words.next("a group"), 0)
-                elif word == "default" and words.accept("rule", "action"):
-                    default = ACTIONS.get(words.words[-1].lower(), default)
-                    lines.append(child.number)
-                elif word not in (
-                    "description",
-                    "accelerate",
-                    "undo",
-                    "config-logging",
-                    "config-changelog",
-                    "rules",
-                    "hit-count",
-                ):
-                    continue
-                reading.ledger.understood(child.number)
+                if read.take(reading, child):
+                    reading.ledger.understood(child.number)
             except NotUnderstood as reason:
                 reading.ledger.unparsed(child.line, str(reason))
     headers = tuple(block.number for block in blocks)
-    notes = tuple(f"group {group}: {count} rules" for group, count in groups.items())
-    rules = tuple(made[at] for at in order)
-    return Policy(name, rules, default, family, (Binding("", "forward", headers),), tuple(lines), notes=notes)
+    notes = tuple(f"group {group}: {count} rules" for group, count in read.groups.items())
+    rules = tuple(read.made[at] for at in read.order)
+    binding = (Binding("", "forward", headers),)
+    return Policy(name, rules, read.default, read.family, binding, tuple(read.lines), notes=notes)
 
 
 def _move(order: list[int], ids: dict[str, int], words: Words) -> None:
