@@ -21,6 +21,7 @@ from policyhub.vendorkit.lexing import (
     ipv4_number,
     is_decimal,
     number_in,
+    port_interval,
     prefix_set,
     wildcard_set,
 )
@@ -45,6 +46,7 @@ class AclSyntax:
     compared: `WORD [OP] N` and `WORD range A B`; counted: a condition's word -> how many words follow it.
     actions: from this word on the line tells what becomes of the packet, not which it is. bare_services: a show output
     prints a service group by its name alone. numbered_remarks: a remark takes a sequence number like an entry.
+    sources_alone: an entry may name its source only, without a protocol.
     skipped: words with one value that say nothing about the packet (`counter NAME`).
     """
 
@@ -59,6 +61,7 @@ class AclSyntax:
     skipped: tuple[str, ...] = ()
     bare_services: bool = False
     numbered_remarks: bool = True
+    sources_alone: bool = False
 
 
 @dataclass(slots=True)
@@ -167,7 +170,7 @@ def _rule(book: AclBook, family: int, form: str, words: Words, entry: Block) -> 
         verb, match = "permit", Match(parts.any_address, parts.any_address)
     elif verb not in ("permit", "deny"):
         raise NotUnderstood(f"{verb[:40]!r} is not permit or deny")
-    elif form == "standard":
+    elif form == "standard" or (book.syntax.sources_alone and _is_source_alone(book, words)):
         match = Match(_standard(words, parts), parts.any_address)
     elif form in ("mac", "role-based"):
         match = Match(conditions=(f"{form} {words.rest()}",))
@@ -211,6 +214,15 @@ def _extended(words: Words, parts: _Parts) -> Match:
         parts.conditions.append(f"igmp {words.next()}")
     from_ports = None if source_ports is None else tuple(Service(s.protocols, s.destination_ports) for s in source_ports)
     return Match(source, destination, with_ports(base, from_ports, to_ports, bool(parts.unresolved)))
+
+
+def _is_source_alone(book: AclBook, words: Words) -> bool:
+    """`permit A W`, `permit host A`, `permit any`: neither a protocol in front nor a destination behind."""
+    word = words.peek().lower()
+    if book.syntax.names.knows_protocol(word):
+        return False
+    length = 1 if word == "any" or "/" in word else 2 if ipv4_number(words.peek(1)) is not None or word == "host" else 1
+    return not words.peek(length) or words.peek(length).lower() in ("log", "log-input")
 
 
 def _ports(words: Words, parts: _Parts, protocol: int | None) -> Services | None:
@@ -327,13 +339,18 @@ def _compared(word: str, words: Words) -> str:
 
 
 def _mark(word: str, words: Words, parts: _Parts) -> None:
-    value = words.next("a mark")
-    try:
-        if word == "dscp":
-            marks = frozenset({parse_dscp(value)})
-        else:
-            level = PRECEDENCES.index(value.lower()) if value.lower() in PRECEDENCES else number_in(value, 0, 7, "a precedence")
-            marks = frozenset(range(level * 8, level * 8 + 8))
-    except ValueError as error:
-        raise NotUnderstood(f"{value[:40]!r} is not a {word}") from error
+    operator = words.accept(*PORT_WORDS) or "eq"
+    values = [_level(word, words.next("a mark")) for _ in range(2 if operator == "range" else 1)]
+    top = 63 if word == "dscp" else 7
+    levels = [n for low, high in port_interval(operator, values) for n in range(low, min(high, top) + 1)]
+    marks = frozenset(levels if word == "dscp" else (mark for level in levels for mark in range(level * 8, level * 8 + 8)))
     parts.dscp = marks if parts.dscp is None else parts.dscp & marks
+
+
+def _level(kind: str, value: str) -> int:
+    if kind == "precedence":
+        return PRECEDENCES.index(value.lower()) if value.lower() in PRECEDENCES else number_in(value, 0, 7, "a precedence")
+    try:
+        return parse_dscp(value)
+    except ValueError as error:
+        raise NotUnderstood(f"{value[:40]!r} is not a {kind}") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.ios_acl import PRECEDENCES
-from policyhub.vendorkit.ios_police import read_police, read_police_line
+from policyhub.vendorkit.ios_police import SIZES, read_police, read_police_line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 
@@ -126,6 +126,8 @@ def _kind(words: Words) -> str:
     kind = words.next("a criterion").lower()
     if kind in ("ip", "ipv6", "mac") and words.peek().lower() in ("dscp", "precedence", "rtp", "access-group"):
         kind = words.next().lower()
+    elif kind in ("dscp", "precedence"):
+        words.accept("ipv4", "ipv6")
     return kind
 
 
@@ -357,11 +359,11 @@ def _queue_limit(line: Line) -> QosClass:
     if not is_decimal(words.peek()):
         raise NotUnderstood("queue limits per mark are not modelled")
     size = number_in(words.next(), 1, 10**12, "a queue limit")
-    unit = words.accept("packets", "bytes", "ms", "us") or "packets"
+    unit = words.accept("packets", "ms", "us", *SIZES) or "packets"
     if unit in ("ms", "us"):
         raise NotUnderstood("a queue limit in time is not modelled")
-    if unit == "bytes":
-        return replace(line.made, queue=replace(line.queue, limit_bytes=size))
+    if unit in SIZES:
+        return replace(line.made, queue=replace(line.queue, limit_bytes=size * SIZES[unit]))
     return replace(line.made, queue=replace(line.queue, limit_packets=size))
 
 

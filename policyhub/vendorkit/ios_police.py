@@ -91,6 +91,8 @@ def read_police_line(policer: Policer, words: Words, whole: bool = True) -> Poli
         action = f"{action} {words.next('a value')}"
         if words.accept("table"):
             action = f"{action} table {words.next('a table')}"
+    if whole and action.lower() == "set":  # IOS-XR: `exceed-action set dscp af12`
+        action = f"set {words.rest()}"
     if whole:
         words.end()
     return replace(policer, exceed_action=action) if kind.startswith("exceed") else policer

@@ -15,6 +15,7 @@ BUILT_IN = {
     "checkpoint_gaia": "policyhub.vendors.checkpoint_gaia",
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",
+    "cisco_iosxr": "policyhub.vendors.cisco_iosxr",
     "cisco_nxos": "policyhub.vendors.cisco_nxos",
     "fortinet_fortios": "policyhub.vendors.fortinet_fortios",
     "h3c_comware": "policyhub.vendors.h3c_comware",

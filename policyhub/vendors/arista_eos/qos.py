@@ -8,7 +8,7 @@ from dataclasses import replace
 from policyhub.domain.qos import ClassMatch, DscpMap, Policer, QosClass, QosMap, Shaper, Trust, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_mqc import VERBATIM, Line, MqcSyntax
-from policyhub.vendorkit.ios_police import read_police
+from policyhub.vendorkit.ios_police import SIZES, read_police
 from policyhub.vendorkit.ios_reading import take_direction
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, rate_bps
 from policyhub.vendors.arista_eos.reading import Reading
@@ -17,7 +17,6 @@ TYPES = ("qos", "quality-of-service", "pbr", "copp", "pdp", "control-plane")
 KEPT = re.compile(r"^(?:set (?:drop-precedence|nexthop(?:-group)?|interface)\b|(?:shape|bandwidth) pps \d|count$|exit$|sflow)")
 KNOWN_CLASS = re.compile(r"^(?:copp-system-|built-in )")
 RATES = ("bps", "kbps", "mbps", "gbps")
-SIZES = {"bytes": 1, "kbytes": 1000, "mbytes": 10**6}
 MAP_KINDS = {
     ("cos", "traffic-class"): "pcp-to-class",
     ("traffic-class", "tx-queue"): "class-to-queue",

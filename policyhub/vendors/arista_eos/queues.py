@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ios_police import SIZES
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, percentage, rate_bps
 from policyhub.vendors.arista_eos import qos
 from policyhub.vendors.arista_eos.reading import Reading
 
 QUEUE = re.compile(r"^(?:uc-|mc-)?tx-queue \d{1,2}$")
-SIZES = {"bytes": 1, "kbytes": 1000, "mbytes": 10**6}
 NO_FIELD = ("latency", "drop-precedence", "buffer", "queue-monitor", "delay")
 
 

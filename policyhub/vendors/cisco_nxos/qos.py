@@ -9,7 +9,7 @@ from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import ClassMatch, Policer, QosClass, QosPolicy, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_mqc import VERBATIM, Line, MqcSyntax
-from policyhub.vendorkit.ios_police import read_police
+from policyhub.vendorkit.ios_police import SIZES, read_police
 from policyhub.vendorkit.ios_reading import take_direction
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 from policyhub.vendors.cisco_nxos.reading import Reading
@@ -20,7 +20,6 @@ OTHER_PREDEFINED = re.compile(r"^(?:\de-)?\d[pq][\dpqt]*-(?:in|out)-[\w-]+$")
 KEPT = re.compile(
     r"^(?:no )?(?:pause|mtu|congestion-control|multicast-optimize|queue-limit|logging drop|afd|burst-detect|fcoe|random-detect)\b"
 )
-SIZES = {"bytes": 1, "kbytes": 1000, "mbytes": 10**6}
 SYSTEM, DEVICE = "system", ""
 
 
@@ -151,16 +150,6 @@ def _random_detect(line: Line) -> QosClass:
     return replace(line.made, queue=replace(queue, early_drop=early))
 
 
-def _queue_limit(line: Line) -> QosClass:
-    if not is_decimal(line.words.peek()):
-        raise NotUnderstood("a queue limit without a size")
-    size = number_in(line.words.next(), 1, 10**12, "a queue limit")
-    unit = line.words.accept(*SIZES, "packets") or "packets"
-    if unit == "packets":
-        return replace(line.made, queue=replace(line.queue, limit_packets=size))
-    return replace(line.made, queue=replace(line.queue, limit_bytes=size * SIZES[unit]))
-
-
 def _service_policy(line: Line) -> QosClass:
     if line.words.accept("type"):
         line.words.next("a type")
@@ -174,7 +163,6 @@ SYNTAX = MqcSyntax(
         "police": _police,
         "shape": _shape,
         "random-detect": _random_detect,
-        "queue-limit": _queue_limit,
         "service-policy": _service_policy,
     },
     kept=KEPT,

@@ -1,0 +1,23 @@
+"""Cisco IOS-XR."""
+
+from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendors.cisco_iosxr.counters import counters
+from policyhub.vendors.cisco_iosxr.parse import NAME, looks_like, parse
+from policyhub.vendors.cisco_iosxr.series import series
+
+VENDOR = Vendor(
+    name=NAME,
+    label="Cisco IOS-XR",
+    parse=parse,
+    counters=counters,
+    looks_like=looks_like,
+    series=series,
+    capabilities={
+        Capability.RULES: Tier.REAL_OUTPUTS,
+        Capability.OBJECTS: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.REAL_OUTPUTS,
+        Capability.HIT_COUNTS: Tier.DOCUMENTATION,
+        Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
+    },
+)

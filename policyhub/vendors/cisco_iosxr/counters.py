@@ -1,0 +1,44 @@
+"""Hit counters of `show access-lists [ipv4|ipv6] [NAME] [hardware ..]`: `(12 matches)`, `(12 hw matches)`, nothing at zero."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from policyhub.domain.hits import HitCount, HitSample
+from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.ledger import MAX_LINE
+
+HEADER = re.compile(r"^(?:ipv4|ipv6|ethernet-services) access-list (?P<name>\S+)$")
+ENTRY = re.compile(r"^(?P<number>\d{1,10}) (?:permit|deny) ?")
+MATCHES = re.compile(r"\((?:hw )?(?P<hits>\d{1,20}) (?:hw )?match(?:es)?\)")
+SEEN = re.compile(r"^[ \t]*\d{1,10} (?:permit|deny) [^\n]{0,2000}\(\d{1,20} (?:hw )?match(?:es)?\)", re.MULTILINE)
+ECHO = re.compile(r"[#>]\s*sh\w{0,2}o?w? acc\w*", re.IGNORECASE)
+
+
+def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
+    """One HitCount per listed entry; `hits` None where nothing is printed (zero_is_printed is False: it means zero).
+
+    A configuration looks the same as this output: without a number and without the echoed command there is no sample.
+    """
+    if SEEN.search(text) is None and ECHO.search(text) is None:
+        return None
+    hits: list[HitCount] = []
+    name = hostname = ""
+    for line in read_lines(text):
+        if not line.text or len(line.text) > MAX_LINE:
+            continue
+        header = HEADER.match(line.text)
+        if header is not None:
+            name = header["name"]
+            continue
+        if line.text.startswith("hostname "):
+            hostname = line.text[9:].strip()
+        entry = ENTRY.match(line.text)
+        if entry is None:
+            name = name if line.indent else ""
+        elif name:
+            found = MATCHES.search(line.text)
+            key = f"{name} {entry['number']}"
+            hits.append(HitCount(name, key, int(found["hits"]) if found else None, line=line.number))
+    return HitSample("cisco_iosxr", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname)
