@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TextIO
@@ -24,14 +24,28 @@ from policyhub.management.check_reports import as_csv, as_json, as_text
 from policyhub.management.check_sarif import SKIPPED, as_sarif
 from policyhub.management.check_words import CATALOGUES, Words
 from policyhub.management.inputs import gather, text_of
+from policyhub.vendorkit.registry import REGISTRY
+from policyhub.vendorkit.tiers import legend, table
 
 NEEDS_DJANGO = False
 FORMATS = {"text": as_text, "json": as_json, "sarif": as_sarif, "csv": as_csv, "html": as_html}
 CLEAN, FINDINGS, BAD_INPUT, PARTIAL = 0, 1, 2, 3
 
 
+class _Platforms(argparse.Action):
+    """Prints the table and ends, as --help does."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        _print(f"{table(REGISTRY.all())}\n\n{legend()}\n", sys.stdout)
+        parser.exit()
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="configuration file, folder, zip or tar")
+    parser.add_argument("--platforms", action=_Platforms, help="what each platform can do, and what that was proven against")
     parser.add_argument("--platform", default="", help="platform id, e.g. cisco_asa; default: told by content")
     parser.add_argument(
         "--hits",
