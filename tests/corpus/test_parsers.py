@@ -40,7 +40,7 @@ FOLDERS = {
 MOST_UNPARSED = {
     "arista_eos": 0.0005,
     "checkpoint_gaia": 0.001,
-    "cisco_asa": 0.065,
+    "cisco_asa": 0.005,
     "cisco_ios": 0.025,
     "cisco_iosxr": 0.0005,
     "cisco_nxos": 0.002,

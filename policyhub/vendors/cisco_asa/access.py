@@ -305,7 +305,7 @@ def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:
         parts.unresolved += found.unresolved
         return bound(found)
     if kind == "interface":
-        return _interface_address(reading, words.next("an interface"), parts)
+        return reading.own_addresses(words.next("an interface"), parts.unresolved)
     if kind == "fqdn":
         parts.unresolved.append(words.next("a domain name"))
         return ANY
@@ -322,16 +322,6 @@ def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:
     if value is None:
         raise NotUnderstood(f"{text[:60]!r} is not an address")
     return value
-
-
-def _interface_address(reading: Reading, name: str, parts: Parts) -> AddressSet:
-    """The interface's own addresses; unresolved when they come by DHCP."""
-    known = reading.interfaces.get(reading.hardware.get(name, ""))
-    texts = [address.partition("/")[0] for address in known.addresses] if known is not None else []
-    if texts:
-        return AddressSet.of(*texts)
-    parts.unresolved.append(f"interface {name}")
-    return ANY
 
 
 def _ports(reading: Reading, words: Words, parts: Parts, protocol: int | None, last: bool) -> Services | None:

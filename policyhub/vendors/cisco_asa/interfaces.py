@@ -53,6 +53,8 @@ def _interface_line(interface: Interface, child: Block) -> Interface | None:
         return replace(interface, zone=words.next("a name"))
     if word == "description":
         return replace(interface, description=child.text.partition(" ")[2].strip())
+    if word == "vrf" and words.accept("forwarding"):
+        return replace(interface, vrf=words.next("a VRF"))
     if word == "shutdown":
         return replace(interface, enabled=False)
     if word == "speed" and is_decimal(words.peek()):

@@ -9,12 +9,12 @@ from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ICMP, ICMPV6, TC
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, range_set
 from policyhub.vendorkit.service_names import PORT_WORDS
+from policyhub.vendors.cisco_asa.nat import read_object_nat
 from policyhub.vendors.cisco_asa.reading import NAMES, Definition, Reading
 
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 ANY_WORDS = {"any": ANY, "any4": ANY4, "any6": ANY6}
 GROUP_KINDS = {"network": "network", "service": "service", "protocol": "protocol", "icmp-type": "icmp"}
-NAT_REASON = "NAT is recognised, not modelled"
 MemberReader = Callable[[Reading, Definition, str, Words], str]
 
 
@@ -62,7 +62,7 @@ def _members(reading: Reading, block: Block, name: str, definition: Definition, 
             reading.ledger.understood(child.number)
             continue
         if first == "nat":
-            reading.ledger.unparsed(child.line, NAT_REASON)
+            _object_nat(reading, name, child)
             continue
         definition.lines.append(child.number)
         try:
@@ -74,6 +74,14 @@ def _members(reading: Reading, block: Block, name: str, definition: Definition, 
             reading.ledger.unparsed(child.line, str(reason))
             table = reading.addresses if definition.kind == "network" else reading.services
             table.leave_open(name, f"{name}: {child.text[:80]}")
+
+
+def _object_nat(reading: Reading, name: str, child: Block) -> None:
+    try:
+        read_object_nat(reading, name, child)
+        reading.ledger.understood(child.number)
+    except NotUnderstood as reason:
+        reading.ledger.unparsed(child.line, str(reason))
 
 
 def _reference(reading: Reading, definition: Definition, name: str, words: Words) -> str:

@@ -11,7 +11,7 @@ from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, score
-from policyhub.vendors.cisco_asa import access, interfaces, objects, qos
+from policyhub.vendors.cisco_asa import access, interfaces, nat, nat_before_83, network, objects, qos
 from policyhub.vendors.cisco_asa.reading import PACKAGE, Reading
 
 NAME = "cisco_asa"
@@ -46,7 +46,16 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "object-group": objects.read_group,
     "access-list": access.read_access_list,
     "access-group": access.read_access_group,
-    "ipv6": access.read_ipv6,
+    "ipv6": lambda reading, block: _ipv6(reading, block),
+    "nat": nat.read_nat,
+    "global": nat_before_83.read_global,
+    "static": nat_before_83.read_static,
+    "route": network.read_route,
+    "mtu": network.read_mtu,
+    "context": network.read_context,
+    "icmp": network.read_icmp,
+    "same-security-traffic": network.read_same_security,
+    "clear": lambda reading, block: _clear(reading, block),
     "interface": interfaces.read_interface,
     "nameif": interfaces.read_nameif,
     "ip": interfaces.read_ip,
@@ -56,9 +65,6 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "service-policy": qos.read_service_policy,
 }
 REASONS = {
-    "nat": objects.NAT_REASON,
-    "static": objects.NAT_REASON,
-    "global": objects.NAT_REASON,
     "clear": "a command, not configuration",
     "no": "a command, not configuration",
     "conduit": "conduits (before PIX 6.3) are not modelled",
@@ -80,7 +86,8 @@ def parse(text: str) -> DeviceConfig:
         _header(reading, block)
     for block in blocks:
         _dispatch(reading, block)
-    policies = access.policies(reading)
+    nat_rules = nat.rules(reading)
+    policies = [*access.policies(reading), *network.icmp_policies(reading)]
     qos_policies = qos.qos_policies(reading)
     reading.ledger.settle(blocks, IGNORED)
     return DeviceConfig(
@@ -97,6 +104,11 @@ def parse(text: str) -> DeviceConfig:
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
+        nat_rules=tuple(nat_rules),
+        routes=tuple(reading.routes),
+        evaluation=tuple(network.evaluation(reading, policies)),
+        version=reading.release,
+        special=reading.ledger.special_lines,
     )
 
 
@@ -114,8 +126,10 @@ def _header(reading: Reading, block: Block) -> None:
     """What later lines depend on: the release (meaning of `any`), aliases, the host name."""
     words = block.words
     if words[0] in ("ASA", "PIX", "FWSM") and len(words) > 2 and words[1] == "Version":
-        major = words[2].partition(".")[0]
+        major, _, minor = words[2].partition("(")[0].partition(".")
         reading.version = int(major) if is_decimal(major) and len(major) < 4 else None
+        reading.minor = int(minor) if is_decimal(minor) and len(minor) < 4 else 0
+        reading.release = words[2]
         reading.ledger.understood(block.number)
     elif words[0] == "hostname" and len(words) == 2:
         reading.hostname = words[1]
@@ -129,7 +143,7 @@ def _dispatch(reading: Reading, block: Block) -> None:
     _note_selector(reading, block)
     handler = HANDLERS.get(word)
     if handler is None:
-        if word in REASONS and not IGNORED.takes(block.text):
+        if word in REASONS and not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
             reading.ledger.unparsed(block.line, REASONS[word])
         return
     try:
@@ -138,6 +152,30 @@ def _dispatch(reading: Reading, block: Block) -> None:
     except NotUnderstood as reason:
         if not IGNORED.takes(block.text):
             reading.ledger.unparsed(block.line, str(reason))
+
+
+def _ipv6(reading: Reading, block: Block) -> None:
+    """Access lists of releases before 9.0, routes, ICMP to the device."""
+    word = block.words[1].lower() if len(block.words) > 1 else ""
+    handler = {"route": network.read_ipv6_route, "icmp": network.read_icmp}.get(word, access.read_ipv6)
+    handler(reading, block)
+
+
+def _clear(reading: Reading, block: Block) -> None:
+    """A script clears what it is about to write. Behind the first such line it would take away what was read: not understood."""
+    kind, *names = [word.lower() for word in block.words[1:] if word.lower() not in ("config", "configure")] or [""]
+    filled = {
+        "access-list": [name for name in reading.entries if not names or name.lower() in names],
+        "object": reading.definitions,
+        "object-group": reading.definitions,
+        "global": reading.globals,
+        "nat": reading.twice or reading.old_nat or reading.object_nat,
+        "static": reading.old_nat,
+        "icmp": reading.icmp_rules,
+        "xlate": (),
+    }
+    if filled.get(kind, True):
+        raise NotUnderstood(REASONS["clear"])
 
 
 SELECTOR = re.compile(r"\b(?:access-list|match address) (\S+)")
@@ -159,7 +197,7 @@ def _address_objects(reading: Reading) -> tuple[AddressObject, ...]:
             resolved = reading.addresses.resolve(name)
             known: AddressSet | None = None if resolved.unresolved else resolved.value
             found.append(AddressObject(name, known, definition.dynamic or "static", tuple(definition.lines)))
-    return tuple(found)
+    return (*found, *reading.pools.values())
 
 
 def _service_objects(reading: Reading) -> tuple[ServiceObject, ...]:

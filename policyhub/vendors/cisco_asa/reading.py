@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import ANY, ANY4, AddressSet
-from policyhub.domain.device_config import Interface
-from policyhub.domain.objects import Schedule
-from policyhub.domain.rules import Binding
+from policyhub.domain.device_config import Interface, Route
+from policyhub.domain.nat import NatRule
+from policyhub.domain.objects import AddressObject, Schedule
+from policyhub.domain.rules import Binding, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import Budget, host_set, masked_set, prefix_set
@@ -16,6 +17,15 @@ from policyhub.vendorkit.service_names import ServiceNames
 
 PACKAGE = "policyhub.vendors.cisco_asa"
 NAMES = ServiceNames.of(PACKAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One `global` line. text: its addresses as written, or `interface`."""
+
+    interface: str
+    text: str
+    line: int
 
 
 @dataclass(slots=True)
@@ -51,6 +61,16 @@ class Reading:
     zone_members: dict[str, list[str]] = field(default_factory=dict)
     schedules: list[Schedule] = field(default_factory=list)
     class_maps: dict[str, Block] = field(default_factory=dict)
+    minor: int = 0
+    release: str = ""
+    routes: list[Route] = field(default_factory=list)
+    twice: dict[str, list[tuple[Block, tuple[str, ...], list[str]]]] = field(default_factory=dict)
+    object_nat: list[tuple[str, Block, tuple[str, ...], list[str]]] = field(default_factory=list)
+    old_nat: list[tuple[str, NatRule]] = field(default_factory=list)
+    globals: dict[str, list[Pool]] = field(default_factory=dict)
+    pools: dict[str, AddressObject] = field(default_factory=dict)
+    icmp_rules: dict[str, list[tuple[str, Rule]]] = field(default_factory=dict)
+    equal_levels: list[str] = field(default_factory=list)
     policy_maps: dict[str, Block] = field(default_factory=dict)
     service_policies: dict[str, list[Block]] = field(default_factory=dict)
 
@@ -58,6 +78,22 @@ class Reading:
     def any_address(self) -> AddressSet:
         """From 9.0 on `any` means both families; before, IPv6 had its own lists."""
         return ANY if self.version is None or self.version >= 9 else ANY4
+
+    @property
+    def is_before_83(self) -> bool:
+        """From 8.3 on NAT and lists changed their meaning; without a version line the forms of NAT tell."""
+        if self.version is None:
+            return bool(self.old_nat) and not self.twice and not self.object_nat
+        return (self.version, self.minor) < (8, 3)
+
+    def own_addresses(self, name: str, unresolved: list[str]) -> AddressSet:
+        """The device's addresses at a nameif; unresolved when they come by DHCP."""
+        known = self.interfaces.get(self.hardware.get(name, ""))
+        texts = [address.partition("/")[0] for address in known.addresses] if known is not None else []
+        if texts:
+            return AddressSet.of(*texts)
+        unresolved.append(f"interface {name}")
+        return ANY
 
     def define(self, name: str, kind: str, is_group: bool, line: int) -> Definition:
         """Opening a name again adds to it."""
