@@ -12,6 +12,7 @@ from policyhub.vendorkit.contract import Vendor
 
 BUILT_IN = {
     "arista_eos": "policyhub.vendors.arista_eos",
+    "aws": "policyhub.vendors.aws",
     "checkpoint_gaia": "policyhub.vendors.checkpoint_gaia",
     "cisco_asa": "policyhub.vendors.cisco_asa",
     "cisco_ios": "policyhub.vendors.cisco_ios",

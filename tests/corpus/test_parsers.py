@@ -18,6 +18,7 @@ pytestmark = pytest.mark.corpus
 ROOT = Path(os.environ.get("POLICYHUB_CORPUS", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 FOLDERS = {
     "arista_eos": ("arista_eos",),
+    "aws": ("aws",),
     "checkpoint_gaia": ("checkpoint",),
     "cisco_asa": ("cisco_asa",),
     "cisco_ios": ("cisco_ios",),
@@ -39,6 +40,7 @@ FOLDERS = {
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
 MOST_UNPARSED = {
     "arista_eos": 0.0005,
+    "aws": 0.0,
     "checkpoint_gaia": 0.001,
     "cisco_asa": 0.005,
     "cisco_ios": 0.025,
