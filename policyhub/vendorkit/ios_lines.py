@@ -53,12 +53,12 @@ def note_selectors(selectors: set[str], block: Block) -> None:
 
 
 def excuse_paths(ledger: LineLedger, blocks: Iterable[Block], ignored: IgnoreList) -> None:
-    """Sensitive lines that a row of `special` takes by where they stand, written `HEADER > LINE` (routing policy)."""
+    """Sensitive lines that a row of `special` takes by where they stand, written `HEADER\\nLINE` (routing policy)."""
     for top in blocks:
         for below in top.walk():
             if below is top or ledger.is_booked(below.number) or not is_sensitive(below.text):
                 continue
-            if ignored.excuses(f"{top.text} > {below.text}"):
+            if ignored.excuses(f"{top.text}\n{below.text}"):
                 ledger.excuse(below.number)
 
 

@@ -193,8 +193,8 @@ def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch]) -> tuple[Qo
         if not words.accept("class"):
             mqc.ledger.unparsed(child.line, "class is expected")
             continue
-        if words.accept("type"):
-            words.next("a type")
+        if words.accept("type") and words:
+            words.next()
         name = f"built-in {words.peek() or '?'}" if words.accept("built-in") else words.peek() or "?"
         mqc.ledger.understood(child.number)
         default = ClassMatch(any=True) if name == "class-default" else ClassMatch(other=(f"class-map {name} is not defined",))

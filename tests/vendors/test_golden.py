@@ -56,9 +56,12 @@ def test_no_ignored_line_may_hold_a_rule(case: Path) -> None:
 @pytest.mark.parametrize(
     "platform",
     [
+        "arista_eos",
         "checkpoint_gaia",
         "cisco_asa",
         "cisco_ios",
+        "cisco_iosxr",
+        "cisco_nxos",
         "fortinet_fortios",
         "h3c_comware",
         "hillstone_stoneos",

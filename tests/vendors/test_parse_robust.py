@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.ledger import is_sensitive
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.ios_texts import EOS_PIECES, NXOS_PIECES, XR_PIECES, worst_eos, worst_nxos, worst_xr
 from tests.vendors.vrp_texts import COMWARE_PIECES, USG_PIECES, worst_comware, worst_usg
 
 HERE = Path(__file__).parent
 PLATFORMS = (
+    "arista_eos",
     "checkpoint_gaia",
+    "cisco_iosxr",
+    "cisco_nxos",
     "fortinet_fortios",
     "h3c_comware",
     "hillstone_stoneos",
@@ -32,6 +36,9 @@ PLATFORMS = (
 )
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 PIECES = {
+    "arista_eos": EOS_PIECES,
+    "cisco_iosxr": XR_PIECES,
+    "cisco_nxos": NXOS_PIECES,
     "h3c_comware": COMWARE_PIECES,
     "huawei_usg": USG_PIECES,
     "checkpoint_gaia": [
@@ -215,6 +222,8 @@ def test_a_line_that_nobody_understands_never_vanishes(platform: str) -> None:
                 before.endswith((",", "\\")) or not before.endswith(("{", "}", ";", "accept", "drop"))
             ):
                 continue
+            if platform in IOS_LIKE and "\n".join(lines[:at]).count("^") % 2:
+                continue  # inside a banner
             if platform in ("fortinet_fortios", "paloalto_panos") and "\n".join(lines[:at]).replace('\\"', "").count('"') % 2:
                 continue  # inside a text of several lines
             text = "\n".join([*lines[:at], odd, *lines[at:]])
@@ -392,7 +401,12 @@ def worst_checkpoint(size: int) -> list[str]:
     ]
 
 
+IOS_LIKE = {"arista_eos": worst_eos, "cisco_iosxr": worst_xr, "cisco_nxos": worst_nxos}
+
+
 def worst(platform: str, size: int) -> list[str]:
+    if platform in IOS_LIKE:
+        return IOS_LIKE[platform](size)
     if platform == "h3c_comware":
         return worst_comware(size)
     if platform == "huawei_usg":

@@ -54,6 +54,9 @@ GROUP = re.compile(r"^object-group (?:network ipv[46]|(?P<port>port)) (?P<name>\
 FAMILY = {"ipv4": 4, "ipv6": 6, "ethernet-services": 0}
 SETS = "prefix|community|as-path|extcommunity|large-community|rd|ospf-area|tag|mac|etag"
 RPL = re.compile(rf"^(?:route-policy|(?:{SETS})-set) \S|^policy-global$")
+RPL_TEXT = re.compile(
+    r"^(?:end-|[!#(\d]|(?:if|elseif|else|endif|set|pass|drop|done|apply|delete|prepend|suppress|unsuppress|ios-regex|dfa-regex|private)\b)"
+)
 RPL_END = re.compile(r"^end-(?:policy|set|global)$")
 VERSION = re.compile(r"^!! IOS XR Configuration (?:version = )?(?P<version>[\w.]+)")
 LIST_OPTIONS = ("hardware-count", "interface-statistics")
@@ -111,13 +114,15 @@ def _without_rpl(ledger: LineLedger, lines: list[Line]) -> list[Line]:
     kept: list[Line] = []
     header = ""
     for at, line in enumerate(lines):
+        if header and line.text and line.indent == 0 and not RPL_TEXT.match(line.text):
+            header = ""  # a text that never ended
         if not header and line.indent == 0 and at < last and RPL.match(line.text):
             header = line.text
         if not header:
             kept.append(line)
             continue
         if line.text and not line.text.startswith(("!", "#")):
-            path = line.text if line.text == header else f"{header} > {line.text}"
+            path = line.text if line.text == header else f"{header}\n{line.text}"
             _book_rpl(ledger, line, path)
         if RPL_END.match(line.text):
             header = ""
