@@ -19,12 +19,14 @@ ROOT = Path(os.environ.get("POLICYHUB_CORPUS", Path(__file__).resolve().parents[
 FOLDERS = {
     "arista_eos": ("arista_eos",),
     "aws": ("aws",),
+    "azure": ("azure",),
     "checkpoint_gaia": ("checkpoint",),
     "cisco_asa": ("cisco_asa",),
     "cisco_ios": ("cisco_ios",),
     "cisco_iosxr": ("cisco_iosxr",),
     "cisco_nxos": ("cisco_nxos",),
     "fortinet_fortios": ("fortinet_fortios",),
+    "gcp": ("gcp",),
     "hillstone_stoneos": ("hillstone",),
     "h3c_comware": ("h3c_comware",),
     "huawei_usg": ("huawei_usg",),
@@ -41,12 +43,14 @@ FOLDERS = {
 MOST_UNPARSED = {
     "arista_eos": 0.0005,
     "aws": 0.0,
+    "azure": 0.0,
     "checkpoint_gaia": 0.001,
     "cisco_asa": 0.005,
     "cisco_ios": 0.025,
     "cisco_iosxr": 0.0005,
     "cisco_nxos": 0.002,
     "fortinet_fortios": 0.002,
+    "gcp": 0.0,
     "hillstone_stoneos": 0.0,
     "h3c_comware": 0.001,
     "huawei_usg": 0.0,
@@ -60,6 +64,8 @@ MOST_UNPARSED = {
 }
 VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
+    "azure_configs__VM-vnet",  # other resources than network security groups
+    "azure_configs__vm1346",
     "show_version",
     "ntc__fortinet_get",
     "show_vtp",
