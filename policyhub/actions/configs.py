@@ -71,6 +71,11 @@ def parsed(device: Device, snapshot: ConfigSnapshot) -> DeviceConfig:
     return REGISTRY.get(device.platform).parse(secrets.unseal(snapshot.text_envelope))
 
 
+def shown(snapshot: ConfigSnapshot) -> list[str]:
+    """The lines that a person may see: secrets masked. Raises CannotOpen."""
+    return secrets.redact(secrets.unseal(snapshot.text_envelope)).splitlines()
+
+
 def hit_samples(device: Device, *, now: datetime) -> tuple[HitSample, ...]:
     """Counter readings of the last 400 days, oldest first; a reading's time is its snapshot's.
 

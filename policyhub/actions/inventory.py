@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
-from policyhub.actions import audit, secrets, sessions
+from policyhub.actions import audit, secrets, sessions, wishes
+from policyhub.actions.inventory_files import Wish
 from policyhub.domain.errors import BadInput
-from policyhub.domain.hosts import check_host
 from policyhub.models import Credential, Device, DeviceGroup, HostKey, Realm
-from policyhub.vendorkit.registry import REGISTRY
-
-COLUMNS = ("name", "platform", "host", "port", "role", "group", "realm", "credential")
-NEEDED = ("name", "platform")
-MOST_ROWS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """One device as somebody wants it. "" = default: port 22, role access, group "default", the empty realm, no credential."""
-
-    name: str
-    platform: str
-    host: str = ""
-    port: str = ""
-    role: str = ""
-    group: str = ""
-    realm: str = ""
-    credential: str = ""
 
 
 def add_device(wish: Wish, *, actor: object, now: datetime) -> Device:
     """Raises UnknownPlatform, BadInput (name taken, port, role, credential)."""
+    if Device.objects.filter(name=wish.name).exists():
+        raise BadInput(f"there is a device {wish.name!r} already. Choose another name")
+    values = wishes.checked(wish)
     with transaction.atomic():
-        device = _create(wish, "device")
+        device = wishes.save(wish, values, actor=actor, now=now)
         audit.record("device.added", actor=actor, at=now, device=device.pk, name=device.name, platform=device.platform)
     return device
-
-
-def import_devices(text: str, *, file: str, actor: object, now: datetime) -> int:
-    """All rows of a CSV or none; a device that exists by name gets the row's values. Returns the number of rows.
-
-    Header: name,platform[,host,port,role,group,realm,credential] in any order. Raises BadInput, UnknownPlatform naming the line.
-    """
-    rows = _rows(text, file)
-    with transaction.atomic():
-        for line, wish in rows:
-            _create(wish, f"{file}:{line}", update=True)
-        audit.record("device.imported", actor=actor, at=now, file=file, devices=len(rows))
-    return len(rows)
 
 
 def set_credential(
@@ -84,6 +52,15 @@ def give_credential(device: Device, credential: Credential, *, actor: object, no
         Device.objects.filter(pk=device.pk).update(**{field: credential})
         audit.record("device.credential", actor=actor, at=now, device=device.name, credential=credential.name)
     setattr(device, field, credential)
+
+
+def set_site(realm: Realm, *, collect: Credential | None, push: Credential | None, actor: object, now: datetime) -> None:
+    """The site's credential set: what its devices use that have no login of their own. None leaves one as it is."""
+    given = {"collect_credential": collect, "push_credential": push}
+    with transaction.atomic():
+        Realm.objects.filter(pk=realm.pk).update(**{name: row for name, row in given.items() if row is not None})
+        names = {name: str(row) for name, row in given.items() if row is not None}
+        audit.record("realm.credentials", actor=actor, at=now, realm=realm.name, **names)
 
 
 def set_mode(group: DeviceGroup, mode: str, *, reason: str, actor: object, now: datetime) -> None:
@@ -148,66 +125,3 @@ def _decide(key: HostKey, state: HostKey.State, actor: object, now: datetime) ->
 def _name(actor: object) -> str:
     username = getattr(actor, "get_username", None)
     return str(username() if callable(username) else actor)[:150]
-
-
-def _rows(text: str, file: str) -> list[tuple[int, Wish]]:
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    try:
-        header = [name.strip() for name in reader.fieldnames or []]
-        _check_header(header, file)
-        reader.fieldnames = header
-        rows: list[tuple[int, Wish]] = []
-        for row in reader:
-            if None in row or None in row.values():
-                raise BadInput.at(file, reader.line_num, f"{len(header)} columns expected", "Count the commas of this line")
-            rows.append((reader.line_num, Wish(**{name: value.strip() for name, value in row.items()})))
-            if len(rows) > MOST_ROWS:
-                raise BadInput.at(file, reader.line_num, f"more than {MOST_ROWS} rows", "Split the file")
-    except csv.Error as error:
-        raise BadInput.at(file, reader.line_num, f"not CSV ({error})", "Quote fields with commas or quotes") from error
-    names: dict[str, int] = {}
-    for line, wish in rows:
-        if names.setdefault(wish.name, line) != line:
-            raise BadInput.at(file, line, f"device {wish.name!r} stands on line {names[wish.name]} too", "Remove one of them")
-    return rows
-
-
-def _check_header(header: list[str], file: str) -> None:
-    wrong = next((name for name in header if name not in COLUMNS), None)
-    if wrong is not None:
-        raise BadInput.at(file, 1, f"column {wrong!r} is not known", f"Known: {', '.join(COLUMNS)}")
-    missing = next((name for name in NEEDED if name not in header), None)
-    if missing is not None:
-        raise BadInput.at(file, 1, f"column {missing!r} is missing", f"Needed: {', '.join(NEEDED)}")
-    if len(set(header)) != len(header):
-        raise BadInput.at(file, 1, "a column stands there twice", "Remove one of them")
-
-
-def _create(wish: Wish, place: str, *, update: bool = False) -> Device:
-    try:
-        REGISTRY.get(wish.platform)
-    except BadInput as error:
-        raise type(error)(f"{place}: {error.message}") from error
-    if not wish.name or len(wish.name) > 128:
-        raise BadInput(f"{place}: a device needs a name of at most 128 characters")
-    port = wish.port or "22"
-    if not port.isdecimal() or not 1 <= int(port) <= 65535:
-        raise BadInput(f"{place}: port {port!r} is not in 1..65535")
-    try:
-        host = check_host(wish.host)
-    except BadInput as error:
-        raise BadInput(f"{place}: {error.message}") from None
-    role = wish.role or Device.Role.ACCESS
-    if role not in Device.Role.values:
-        raise BadInput(f"{place}: role {role!r} is not one of {', '.join(Device.Role.values)}")
-    if not update and Device.objects.filter(name=wish.name).exists():
-        raise BadInput(f"{place}: there is a device {wish.name!r} already. Choose another name")
-    values: dict[str, object] = {"platform": wish.platform, "host": host, "port": int(port), "role": role}
-    values["realm"], _ = Realm.objects.get_or_create(name=wish.realm)
-    values["group"], _ = DeviceGroup.objects.get_or_create(name=wish.group or "default")
-    if wish.credential:
-        credential = Credential.objects.filter(name=wish.credential).first()
-        if credential is None:
-            raise BadInput(f"{place}: there is no credential {wish.credential!r}. Make it first: `policyhub device credential`")
-        values["push_credential" if credential.purpose == Credential.Purpose.PUSH else "collect_credential"] = credential
-    return Device.objects.update_or_create(name=wish.name, defaults=values)[0]

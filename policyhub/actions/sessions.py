@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from django.db import transaction
@@ -13,7 +13,7 @@ from policyhub.domain.errors import DeviceClosed
 from policyhub.domain.message import gettext_noop
 from policyhub.models import Credential, Device, HostKey
 from policyhub.transport import Address, DeviceSession, Jump, Login, PublicKey, Way, fetch
-from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown
+from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, TransportError
 from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.collecting import ReadProfile, read_profile
 from policyhub.vendorkit.contract import PushProfile
@@ -50,18 +50,24 @@ def open_session(
     login, trusted, address = login_for(device, purpose), trusted_keys(device), Address(device.host, device.port)
     try:
         session = DeviceSession.open(address, login, profile, trusted, way=way_to(device), wall_s=wall_s)
-    except HostKeyUnknown:
-        remember_offered_key(device, now=now)
-        raise
-    except HostKeyChanged as error:
-        remember_offered_key(device, now=now)
-        quarantine(device, KEY_CHANGED, str(error), now=now)
-        raise
-    except AuthenticationFailed as error:
-        quarantine(device, LOGIN_REFUSED, str(error), now=now)
+    except (HostKeyUnknown, HostKeyChanged, AuthenticationFailed) as error:
+        blame(device, error, now=now)
         raise
     with session:
         yield session
+
+
+def blame(device: Device, error: TransportError, *, now: datetime) -> None:
+    """Write down what a login that failed says about the device, or about its bastion: the key it offers, a quarantine."""
+    if error.data.get("bastion") and device.bastion is not None:
+        device = device.bastion
+    if isinstance(error, (HostKeyUnknown, HostKeyChanged)):
+        with suppress(TransportError):  # it was there a moment ago; the error counts more
+            remember_offered_key(device, now=now)
+    if isinstance(error, HostKeyChanged):
+        quarantine(device, KEY_CHANGED, str(error), now=now)
+    elif isinstance(error, AuthenticationFailed):
+        quarantine(device, LOGIN_REFUSED, str(error), now=now)
 
 
 def login_for(device: Device, purpose: Credential.Purpose) -> Login:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.reading import read_text
+from policyhub.management import onboarding_cli
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -24,11 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     add = verbs.add_parser("add", help="one device")
     add.add_argument("name")
-    add.add_argument("--platform", required=True)
-    for option in ("host", "port", "role", "group", "realm", "credential"):
+    add.add_argument("--platform", default="detect")
+    for option in ("host", "port", "role", "group", "realm", "credential", "bastion"):
         add.add_argument(f"--{option}", default="")
-    load = verbs.add_parser("import", help="all devices of a CSV, or none: name,platform[,host,port,role,group,realm,credential]")
-    load.add_argument("csv", type=Path)
+    add.add_argument("--ssh-profile", default="", choices=["modern", "old"], help="old: SHA-1, CBC and MD5 are allowed for it")
     credential = verbs.add_parser("credential", help="create or replace a login; secrets are read from files")
     credential.add_argument("name")
     credential.add_argument("--username", required=True)
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     login.add_argument("credential")
     collect = verbs.add_parser("collect", help="read running configurations and counters now")
     collect.add_argument("name", nargs="*", help="none: every device that can be read")
+    onboarding_cli.add_arguments(verbs)
     config = verbs.add_parser("import-config", help="keep a configuration from a file, for devices that are not read over SSH")
     config.add_argument("name")
     config.add_argument("file", type=Path)
@@ -86,17 +87,10 @@ def _text(path: Path | None) -> str:
 def _add(args: argparse.Namespace) -> int:
     from policyhub.actions import inventory
 
-    wish = inventory.Wish(args.name, args.platform, args.host, args.port, args.role, args.group, args.realm, args.credential)
+    columns = ("name", "platform", "host", "port", "role", "group", "realm", "credential", "ssh_profile", "bastion")
+    wish = inventory.Wish(**{name: getattr(args, name) for name in columns})
     device = inventory.add_device(wish, actor=ACTOR, now=_now())
     _say(f"added {device.name}. Next: policyhub device scan {device.name}")
-    return 0
-
-
-def _import(args: argparse.Namespace) -> int:
-    from policyhub.actions import inventory
-
-    count = inventory.import_devices(_text(args.csv), file=str(args.csv), actor=ACTOR, now=_now())
-    _say(f"imported {count} devices")
     return 0
 
 
@@ -138,6 +132,7 @@ def _list(args: argparse.Namespace) -> int:
         key = "key trusted" if row.key_trusted else "key waits" if row.key_waits else "no key"
         read = f"read {row.taken_at:%Y-%m-%d %H:%M}" if row.taken_at else "never read"
         where = f"{row.host}:{row.port}" if row.host else "from files"
+        state += ", OLD SSH" if row.ssh_profile == "old" else ""
         _say(f"{row.name:<24} {row.platform:<16} {where:<22} {row.group.name:<16} {key:<12} {read:<22} {state}")
     return 0
 
@@ -146,13 +141,19 @@ def _show(args: argparse.Namespace) -> int:
     device = _device(args.name)
     _say(f"{device.name}: {device.platform}, {device.host or 'no address'}:{device.port}, group {device.group.name}")
     _say(f"mode {device.group.mode}, profile {device.group.profile}, role {device.role}, realm {device.realm}")
+    if device.version or device.managed_by:
+        _say(f"version {device.version or 'unknown'}" + (f", managed by {device.managed_by}" if device.managed_by else ""))
+    if device.bastion:
+        _say(f"behind {device.bastion}")
+    if device.ssh_profile == "old":
+        _say("OLD SSH ALGORITHMS ALLOWED: a session can be read and changed on the way")
     if device.quarantine_reason:
         _say(f"QUARANTINE: {device.quarantine_reason}")
     for key in device.host_keys.order_by("pk"):
         _say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
     for shot in device.snapshots.defer("text_envelope", "counters_envelope", "queues_envelope")[:5]:
         figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
-        _say(f"snapshot {shot.taken_at:%Y-%m-%d %H:%M} {shot.source:<8} {figures}")
+        _say(f"snapshot #{shot.pk} {shot.taken_at:%Y-%m-%d %H:%M} {shot.taken_by} {shot.source:<8} {figures}")
     return 0
 
 
@@ -226,7 +227,6 @@ def _import_config(args: argparse.Namespace) -> int:
 
 VERBS = {
     "add": _add,
-    "import": _import,
     "credential": _credential,
     "login": _login,
     "list": _list,
@@ -237,4 +237,5 @@ VERBS = {
     "release": _release,
     "collect": _collect,
     "import-config": _import_config,
+    **onboarding_cli.VERBS,
 }

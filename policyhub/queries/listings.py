@@ -11,6 +11,9 @@ from policyhub.models import AuditEntry, Change, ChangeEvent, ConfigSnapshot, De
 from policyhub.queries.findings import OPEN
 
 
+SEALED = ("text_envelope", "counters_envelope", "queues_envelope")
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceFilter:
     text: str = ""
@@ -48,7 +51,9 @@ def devices(wish: DeviceFilter) -> QuerySet[Device]:
 
 def device(pk: int) -> QuerySet[Device]:
     """One device with everything its page shows."""
-    snapshots = ConfigSnapshot.objects.defer("text_envelope", "counters_envelope", "queues_envelope").order_by("-taken_at", "-pk")[:20]
+    snapshots = ConfigSnapshot.objects.defer("text_envelope", "counters_envelope", "queues_envelope").order_by(
+        "-taken_at", "-pk"
+    )[:20]
     return (
         Device.objects.filter(pk=pk)
         .select_related("realm", "group", "collect_credential", "push_credential")

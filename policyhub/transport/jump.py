@@ -94,7 +94,9 @@ def opened(address: Address, way: Way, stack: contextlib.ExitStack, *, timeout_s
 def _log_in(jump: Jump, timeout_s: float) -> paramiko.SSHClient:
     place = f"bastion {jump.address}"
     if not jump.trusted:
-        raise HostKeyUnknown(f"{place}: no host key is trusted yet. Scan and trust the bastion first", host=str(jump.address))
+        raise HostKeyUnknown(
+            f"{place}: no host key is trusted yet. Scan and trust the bastion first", host=str(jump.address), bastion=True
+        )
     client = paramiko.SSHClient()
     with tempfile.TemporaryDirectory(prefix="phb-") as folder:
         path = Path(folder, "known_hosts")
@@ -124,13 +126,15 @@ def _log_in(jump: Jump, timeout_s: float) -> paramiko.SSHClient:
 def _told(error: BaseException, place: str, host: str) -> BaseException:
     """One error per cause; an interrupt stays what it is."""
     if isinstance(error, paramiko.AuthenticationException):
-        return AuthenticationFailed(f"{place}: login refused. Enter the right credential of the bastion", host=host)
+        return AuthenticationFailed(f"{place}: login refused. Enter the right credential of the bastion", host=host, bastion=True)
     if isinstance(error, paramiko.BadHostKeyException):
-        return HostKeyChanged(f"{place}: host key changed. Nothing was sent; find out why before you trust it", host=host)
+        return HostKeyChanged(
+            f"{place}: host key changed. Nothing was sent; find out why before you trust it", host=host, bastion=True
+        )
     if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
-        return OnlyOldAlgorithms(only_old(place), host=host)
+        return OnlyOldAlgorithms(only_old(place), host=host, bastion=True)
     if isinstance(error, (paramiko.SSHException, OSError, EOFError)):
-        return Unreachable(f"{place}: no connection ({_why(error)}). Check address, port and routing", host=host)
+        return Unreachable(f"{place}: no connection ({_why(error)}). Check address, port and routing", host=host, bastion=True)
     return error
 
 

@@ -74,7 +74,7 @@ def test_device_commands_walk_from_a_csv_to_a_collected_configuration(tmp_path, 
         (tmp_path / "d.csv").write_text(f"name,platform,host,port,credential\nsw9,cisco_ios,127.0.0.1,{port},svc\n")
         secret = ["--password-file", str(tmp_path / "pw"), "--enable-file", str(tmp_path / "en")]
         assert run(device_cli, "credential", "svc", "--username", "push-user", *secret) == 0
-        assert run(device_cli, "import", str(tmp_path / "d.csv")) == 0
+        assert run(device_cli, "import", str(tmp_path / "d.csv"), "--apply") == 0
         assert run(device_cli, "credential", "ro", "--username", "push-user", "--purpose", "collect", *secret) == 0
         with pytest.raises(BadInput, match="no credential 'rw'"):
             run(device_cli, "login", "sw9", "rw")

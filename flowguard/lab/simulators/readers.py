@@ -66,7 +66,7 @@ class ReadSession(Session):
         if re.fullmatch(table["setup"], line):
             self.paging = self.paging and not re.fullmatch(table["unpaged"], line)
             return str(table.get("setup_answer", ""))
-        if self.mode == "user" or line in self.device.refused:
+        if (self.mode == "user" and line != "show version") or line in self.device.refused:
             return self.device.refusal()
         if line == table["show"]:
             return self._paged(self.device.running())

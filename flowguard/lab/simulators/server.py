@@ -49,7 +49,10 @@ class _Server(asyncssh.SSHServer):
         return self._logins.check(username, password)
 
 
-async def listen(device: Device, logins: Logins, key: asyncssh.SSHKey, host: str, port: int) -> asyncssh.SSHAcceptor:
+async def listen(
+    device: Device, logins: Logins, key: asyncssh.SSHKey, host: str, port: int, **options: Any
+) -> asyncssh.SSHAcceptor:
+    """options: of asyncssh, such as the algorithms of an old device."""
     return await asyncssh.listen(
         host,
         port,
@@ -58,6 +61,7 @@ async def listen(device: Device, logins: Logins, key: asyncssh.SSHKey, host: str
         process_factory=lambda process: _serve(device, process),
         line_editor=False,
         encoding="utf-8",
+        **options,
     )
 
 

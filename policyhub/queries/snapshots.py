@@ -1,0 +1,34 @@
+"""Two snapshots of a device side by side. Secrets are masked before anything is compared."""
+
+from __future__ import annotations
+
+import difflib
+
+from policyhub.domain.errors import BadInput
+from policyhub.domain.message import gettext_noop
+from policyhub.models import ConfigSnapshot, Device
+
+CONTEXT = 3
+
+
+def pair(device: Device, older: int | None = None, newer: int | None = None) -> tuple[ConfigSnapshot, ConfigSnapshot]:
+    """The two snapshots, the older first; without numbers the last two of different content. Raises BadInput."""
+    rows = device.snapshots.order_by("-taken_at", "-pk")
+    if older is None:
+        latest = rows.first()
+        before = rows.exclude(sha256=latest.sha256).first() if latest else None
+        if latest is None or before is None:
+            raise BadInput.of(gettext_noop("%(device)s: there are no two different configurations yet"), device=device.name)
+        return before, latest
+    first = rows.filter(pk=older).first()
+    second = rows.filter(pk=newer).first() if newer is not None else rows.first()
+    if first is None or second is None:
+        missing = older if first is None else newer
+        said = gettext_noop("%(device)s has no snapshot #%(number)s. Its page and `policyhub device show` list them")
+        raise BadInput.of(said, device=device.name, number=missing)
+    return (first, second) if (first.taken_at, first.pk) <= (second.taken_at, second.pk) else (second, first)
+
+
+def unified(before: list[str], after: list[str]) -> list[str]:
+    """Changed lines with three lines around them, as `diff -u` prints them; [] when nothing differs."""
+    return list(difflib.unified_diff(before, after, lineterm="", n=CONTEXT))[2:]

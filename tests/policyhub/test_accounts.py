@@ -1,0 +1,55 @@
+"""The accounts that are printed suffice for what we type, and for nothing else."""
+
+import re
+
+import pytest
+
+from policyhub.actions import collect
+from policyhub.domain.change import ChangeKind
+from policyhub.domain.errors import UnknownPlatform
+from policyhub.vendorkit import accounts
+from policyhub.vendorkit.collecting import profiles, read_profile
+from policyhub.vendorkit.registry import REGISTRY
+from tests.support.devices import simulated
+
+pytestmark = pytest.mark.django_db
+
+
+def refused(lines, typed):
+    return [line for line in typed if not any(re.search(pattern, line) for pattern in lines)]
+
+
+@pytest.mark.parametrize("platform", ["cisco_ios", "huawei_vrp"])
+def test_what_a_collection_and_a_push_type_is_allowed_and_nothing_else(platform):
+    profile = read_profile(platform)
+    with simulated(platform) as bench:
+        collect.collect(device_id=bench.row.pk, actor="ops", now=bench.clock())
+        read = accounts.read_lines(profile)
+        assert len(bench.device.typed) >= len(profile.commands) and refused(read, bench.device.typed) == []
+        bench.device.typed.clear()
+        assert bench.do().state == "confirmed"
+        assert bench.do(ChangeKind.MEMBER_ADD, "10.1.2.3/32").state == "confirmed"
+        assert bench.do(ChangeKind.GUARD_REMOVE).state == "confirmed"
+        push = accounts.push_lines(profile)
+        assert refused(push, bench.device.typed) == []
+        assert refused(read, bench.device.typed), "a read account must not push"
+    for line in ("reload", "erase startup-config", "reset saved-configuration", "username x secret y", "no aaa new-model"):
+        assert refused(push, [line]) == [line] == refused(read, [line])
+
+
+@pytest.mark.parametrize("profile", profiles(), ids=lambda profile: profile.platform)
+def test_every_platform_has_a_read_account_that_names_each_command(profile):
+    text = accounts.account_text(profile.platform)
+    for command in profile.commands:
+        assert command in text if profile.shell else f'"^{command.partition(" ")[2]}$"' in text.replace("\\", "")
+    assert ("push account, a login" in text) == bool(profile.push)
+
+
+def test_what_is_pushed_to_is_read_by_the_same_commands():
+    for vendor in REGISTRY.all():
+        if vendor.push:
+            profile = read_profile(vendor.name)
+            assert profile.push
+            assert (profile.configuration, profile.counters) == (vendor.push.snapshot_command, vendor.push.counter_commands)
+    with pytest.raises(UnknownPlatform, match="junk_os"):
+        accounts.account_text("junk_os")
