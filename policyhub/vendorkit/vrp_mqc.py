@@ -163,8 +163,8 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
         return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.next("a profile")))
     if word == "traffic-policy":
         return replace(made, child_policy=words.next("a policy"))
-    if word == "nat":
-        raise NotUnderstood("NAT is recognised, not modelled")
+    if word in ("nat", "nat64", "traffic-analysis"):
+        return replace(made, notes=(*made.notes, " ".join([word, *words.rest().split()])))
     raise NotUnderstood(f"{word[:40]!r} is not an action that is modelled")
 
 

@@ -54,7 +54,7 @@ MOST_UNPARSED = {
     "hillstone_stoneos": 0.0,
     "h3c_comware": 0.001,
     "huawei_usg": 0.0,
-    "huawei_vrp": 0.20,
+    "huawei_vrp": 0.002,
     "juniper_junos": 0.003,
     "linux_iptables": 0.0015,
     "linux_nftables": 0.05,

@@ -15,8 +15,11 @@ VENDOR = Vendor(
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,
         Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.NAT: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.GUARD: Tier.SIMULATED,
     },
     render=render,

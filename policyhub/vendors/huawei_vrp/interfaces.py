@@ -10,7 +10,7 @@ from policyhub.domain.qos import QosAttachment, Trust
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, prefix_set
 from policyhub.vendorkit.vrp_lines import add_schedule, interface_name, take_direction
-from policyhub.vendors.huawei_vrp import qos
+from policyhub.vendors.huawei_vrp import lossless, nat, qos
 from policyhub.vendors.huawei_vrp.reading import QueueLine, Reading, take_acl
 
 SPEED_BY_NAME = tuple(
@@ -32,8 +32,6 @@ SPEED_BY_NAME = tuple(
     )
 )
 QUEUE_WORDS = ("lr", "queue", "pq", "drr", "wrr", "wfq", "schedule-profile", "queue-profile")
-NAT_REASON = "NAT is recognised, not modelled"
-PFC_REASON = "PFC is recognised, not modelled"
 UNDERSTOOD = re.compile(
     r"^(undo shutdown|undo portswitch|portswitch|(undo )?port link-type access|port default vlan|quit)\b", re.IGNORECASE
 )
@@ -49,7 +47,7 @@ def read_interface(reading: Reading, block: Block) -> None:
         try:
             changed = _line(reading, interface, child)
         except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
+            reading.left_over.append((child, str(reason)))
             continue
         if changed is not None:
             interface = changed
@@ -72,6 +70,10 @@ def _line(reading: Reading, interface: Interface, child: Block) -> Interface | N
         return _speed(interface, words)
     if word in ("ip", "ipv6") and words.accept("address"):
         return _address(interface, words)
+    if word in ("ip", "ipv6") and words.accept("binding") and words.accept("vpn-instance"):
+        return replace(interface, vrf=words.next("a vpn instance"))
+    if word == "mtu" and is_decimal(words.peek()) and len(words.peek()) < 6:
+        return replace(interface, mtu=int(words.next()))
     if word == "zone":
         return replace(interface, zone=words.next("a zone"))
     if word in ("qos", "port-queue"):
@@ -106,8 +108,6 @@ def _address(interface: Interface, words: Words) -> Interface:
 
 def _qos(reading: Reading, interface: Interface, word: str, words: Words, child: Block) -> Interface:
     """Lines about queues wait until profiles and domains are known."""
-    if word == "qos" and words.peek().lower() == "car":
-        raise NotUnderstood("a car of a port is recognised, not modelled")
     if word == "qos" and words.peek().lower() not in QUEUE_WORDS:
         raise NotUnderstood(f"qos {words.peek()[:40]!r} is not modelled")
     reading.queue_lines.append(QueueLine(interface.name, child))
@@ -129,9 +129,13 @@ def bound(reading: Reading, place: str, child: Block) -> bool:
         _trust(reading, place, words, child)
     elif word in ("firewall", "packet-filter"):
         _packet_filter(reading, place, word, words, child)
-    elif word in ("nat", "nat64", "dcb"):
-        _note_acl(reading, child)
-        raise NotUnderstood(PFC_REASON if word == "dcb" else NAT_REASON)
+    elif word in ("nat", "nat64"):
+        nat.read_at_interface(reading, place, child)
+    elif word == "dcb":
+        if lossless.read_at_interface(reading, place, child) == "queue":
+            reading.queue_lines.append(QueueLine(place, child))
+    elif word == "group-member":
+        return True
     else:
         return qos.read_simple(reading, place, child) or child.text.lower().startswith("ipsec policy ")
     return True
@@ -190,19 +194,6 @@ def _packet_filter(reading: Reading, place: str, word: str, words: Words, child:
         raise NotUnderstood("the default of packet filters is not modelled")
     key = take_acl(words)
     reading.bind(key, place, take_direction(words), child.number, "unknown")
-
-
-def _note_acl(reading: Reading, child: Block) -> None:
-    """ACLs that pick traffic for NAT or VPN are no filters."""
-    words = Words(child.words)
-    use = f"selects packets for {words.next()}"
-    while words:
-        word = words.next().lower()
-        if word == "acl" and words:
-            words.accept("number", "name")
-            reading.selectors.setdefault((4, words.next()), use)
-        elif word == "outbound" and is_decimal(words.peek()):
-            reading.selectors.setdefault((4, words.peek()), use)
 
 
 def read_vlan(reading: Reading, block: Block) -> None:

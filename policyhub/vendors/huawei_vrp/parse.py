@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
-from policyhub.vendorkit.ledger import IgnoreList
+from policyhub.vendorkit.ios_lines import excuse_paths
+from policyhub.vendorkit.ledger import IgnoreList, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
 from policyhub.vendorkit.rendering import is_prompt
-from policyhub.vendors.huawei_vrp import acl, interfaces, qos, queues
+from policyhub.vendorkit.vrp_lines import static_route
+from policyhub.vendors.huawei_vrp import acl, interfaces, lossless, nat, qos, queues, segments
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 from policyhub.vendors.huawei_vrp.statistics import output_lines
 
@@ -58,22 +60,22 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "time-range": interfaces.read_time_range,
     "ipsec": interfaces.read_ipsec,
     "firewall": interfaces.read_interzone,
+    "nat": nat.read_global,
+    "nat64": nat.read_global,
+    "dcb": lossless.read_dcb,
+    **dict.fromkeys(("drop-profile", "port-wred", "flow-wred"), lossless.read_drop_profile),
+    "cpu-defend": lossless.read_cpu_defend,
+    "cpu-defend-policy": lossless.read_cpu_attachment,
+    "segment": segments.read_segment,
+    "segment-policy": segments.read_segment_policy,
+    "traffic-segment": segments.read_traffic_segment,
+    **dict.fromkeys(("ip", "ipv6"), lambda reading, block: _route(reading, block)),
     **dict.fromkeys(
         ("snmp-agent", "telnet", "ssh", "stelnet", "sftp", "ftp", "http", "https", "ntp-service", "tftp-server"),
         interfaces.read_service,
     ),
 }
-REASONS = {
-    "nat": interfaces.NAT_REASON,
-    "nat64": interfaces.NAT_REASON,
-    "undo": "a command, not configuration",
-    "dcb": interfaces.PFC_REASON,
-    "drop-profile": "thresholds of drop profiles are not modelled",
-    "route-policy": "route filters are not modelled",
-    "xpl": "route filters are not modelled",
-    "cpu-defend": "protection of the control plane is not modelled",
-}
-ROUTE_FILTERS = ("ip ip-prefix", "ip ipv6-prefix", "ip as-path-filter", "ip community-filter", "ip extcommunity-filter")
+REASONS = {"undo": "a command, not configuration"}
 
 
 def looks_like(text: str) -> float:
@@ -95,10 +97,14 @@ def parse(text: str) -> DeviceConfig:
     reading.ledger.understood(*output_lines((line.number, line.text) for line in lines))
     for block in blocks:
         _dispatch(reading, block)
-    policies = acl.policies(reading)
-    qos_policies = [*qos.policies(reading), *queues.policies(reading)]
+    for child, why in reading.left_over:
+        if not _is_listed(child.text):
+            reading.ledger.unparsed(child.line, why)
+    policies = [*acl.policies(reading), *segments.policies(reading)]
+    qos_policies = [*qos.policies(reading), *queues.policies(reading), *lossless.policies(reading)]
     has_qos = bool(qos_policies or reading.interfaces or reading.domains)
     maps = queues.maps(reading) if has_qos else ()
+    excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED)
     return DeviceConfig(
         platform=NAME,
@@ -112,6 +118,12 @@ def parse(text: str) -> DeviceConfig:
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
+        addresses=tuple(reading.pools),
+        nat_rules=tuple(nat.rules(reading)),
+        routes=tuple(reading.routes),
+        losslessness=tuple(lossless.losslessness(reading)),
+        qos_maps=tuple(reading.qos_maps),
+        special=reading.ledger.special_lines,
     )
 
 
@@ -135,22 +147,32 @@ def _dispatch(reading: Reading, block: Block) -> None:
         handler(reading, block)
         reading.ledger.understood(block.number)
     except NotUnderstood as reason:
-        if not IGNORED.takes(block.text):
+        if not _is_listed(block.text):
             reading.ledger.unparsed(block.line, str(reason))
 
 
 def _reason(reading: Reading, block: Block, word: str) -> None:
-    """A line that nobody models: say why, unless the ignore list takes it. Most reasons hold for the lines below, too."""
-    if block.text.lower().startswith(ROUTE_FILTERS):
-        reading.ledger.unparsed(block.line, "route filters are not modelled")
-    elif word in REASONS:
-        for below in block.walk():
-            if below is block or not IGNORED.takes(below.text):
-                reading.ledger.unparsed(below.line, REASONS[word])
-    for below in block.walk():
-        first = below.words[0].lower()
-        if first in ("nat", "nat64") and below is not block:
-            reading.ledger.unparsed(below.line, interfaces.NAT_REASON)
+    """A line that nobody models: say why, unless one of the lists takes it."""
+    if word in REASONS and not _is_listed(block.text):
+        reading.ledger.unparsed(block.line, REASONS[word])
+
+
+def _is_listed(text: str) -> bool:
+    return IGNORED.takes(text) or (is_sensitive(text) and IGNORED.excuses(text))
+
+
+def _route(reading: Reading, block: Block) -> None:
+    """`ip|ipv6 route-static ..`; other lines of `ip` are left to the lists."""
+    words = Words(block.words, 1)
+    if not words.accept("route-static") or words.peek().lower() in (
+        "bfd",
+        "default-preference",
+        "frr",
+        "track",
+        "recursive-lookup",
+    ):
+        raise NotUnderstood("not understood")
+    reading.routes.append(static_route(words, (block.number,)))
 
 
 def _global_qos(reading: Reading, block: Block) -> None:
@@ -165,6 +187,10 @@ def _global_qos(reading: Reading, block: Block) -> None:
         reading.schedulers[name] = block
     elif kind == "qos" and what == "car" and name and words.peek(1).lower() == "cir":
         reading.cars[name] = block
+    elif kind == "qos" and what == "group" and name:
+        interfaces.book_children(reading, f"qos group {name}", block)
+    elif kind == "qos" and what == "buffer" and name:
+        reading.device_notes.append((" ".join(nat.spoken(block).words), block.number))
     else:
         reading.ledger.unparsed(block.line, f"{kind} {what[:40]} is not modelled")
         return

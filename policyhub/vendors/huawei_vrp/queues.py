@@ -14,12 +14,14 @@ from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, Q
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 from policyhub.vendorkit.vrp_mqc import PHBS, rate, size
+from policyhub.vendors.huawei_vrp.lossless import with_thresholds
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 
 _DATA = json.loads(files(PACKAGE).joinpath("default_maps.json").read_text(encoding="utf-8"))
 DEFAULT_LEVELS: tuple[tuple[int, int], ...] = tuple(
     (mark, PHBS.index(_DATA["dscp_to_phb"].get(str(mark), _DATA["others"]))) for mark in range(64)
 )
+STRICT_GROUP = "15"
 COLOURS = ("green", "yellow", "red")
 
 
@@ -30,6 +32,7 @@ class _Port:
     queues: dict[int, Queue] = field(default_factory=dict)
     shapers: dict[int, Shaper] = field(default_factory=dict)
     lines: dict[int, list[int]] = field(default_factory=dict)
+    notes: dict[int, list[str]] = field(default_factory=dict)
     whole: Shaper | None = None
     whole_lines: list[int] = field(default_factory=list)
 
@@ -50,19 +53,20 @@ def policies(reading: Reading) -> list[QosPolicy]:
         except NotUnderstood as reason:
             reading.ledger.unparsed(entry.block.line, str(reason))
     sure = not any("dscp-inbound" in child.text for block in reading.domains.values() for child in block.children)
-    return [_policy(name, port, sure) for name, port in ports.items() if port.queues or port.whole]
+    return [_policy(reading, name, port, sure) for name, port in ports.items() if port.queues or port.whole]
 
 
-def _policy(name: str, port: _Port, sure: bool) -> QosPolicy:
+def _policy(reading: Reading, name: str, port: _Port, sure: bool) -> QosPolicy:
     """sure: the device-wide default map says which marks a queue gets."""
     classes: list[QosClass] = []
     for number in sorted(port.queues, reverse=True):
         marks = frozenset(mark for mark, level in DEFAULT_LEVELS if level == number)
         match = ClassMatch(dscp=marks if sure else None, other=(f"queue {number}",))
-        lines = tuple(dict.fromkeys(port.lines[number]))
-        classes.append(
-            QosClass(f"queue {number}", match, shaper=port.shapers.get(number), queue=port.queues[number], lines=lines)
-        )
+        queue, thresholds, more = with_thresholds(reading, port.queues[number])
+        lines = tuple(dict.fromkeys([*port.lines[number], *more]))
+        notes = (*port.notes.get(number, ()), *thresholds)
+        name_of = f"queue {number}"
+        classes.append(QosClass(name_of, match, shaper=port.shapers.get(number), queue=queue, lines=lines, notes=notes))
     if port.whole:
         classes.append(QosClass("port", ClassMatch(any=True), shaper=port.whole, lines=tuple(port.whole_lines)))
     lines = tuple(sorted({line for made in classes for line in made.lines}))
@@ -73,6 +77,9 @@ def _line(reading: Reading, port: _Port, block: Block) -> None:
     words = Words(block.words)
     if words.accept("port-queue"):
         _port_queue(port, words, block)
+        return
+    if words.accept("dcb"):
+        _dcb(reading, port, words, block)
         return
     words.accept("qos")
     word = words.next("a keyword").lower()
@@ -87,6 +94,35 @@ def _line(reading: Reading, port: _Port, block: Block) -> None:
         _profile(reading, port, words, block)
     else:
         raise NotUnderstood(f"qos {word[:40]!r} is not modelled")
+
+
+def _dcb(reading: Reading, port: _Port, words: Words, block: Block) -> None:
+    """`dcb ets enable P`: groups of queues share by weight, group 15 is strict; `dcb pfc buffer N ..`: thresholds, verbatim."""
+    if words.accept("pfc"):
+        words.accept("buffer", "xoff", "hdrm")
+        number = number_in(words.next("a priority"), 0, 7, "a priority")
+        port.change(number, block.number)
+        port.notes.setdefault(number, []).append(block.text)
+        return
+    words.next("ets")
+    words.accept("enable")
+    profile = reading.ets_profiles.get(words.next("a profile"))
+    members: dict[str, list[int]] = {}
+    for child in profile.children if profile is not None else ():
+        below = Words(child.words)
+        group = below.next() if below.accept("priority-group") and below.peek() else ""
+        if below.accept("queue"):
+            members[group] = _numbers(below)
+            for number in members[group]:
+                port.change(number, block.number, is_strict_priority=group == STRICT_GROUP)
+                port.lines[number].append(child.number)
+    for child in profile.children if profile is not None else ():
+        below = Words(child.words, 1)
+        group = below.next() if below else ""
+        if below.accept("drr"):
+            for number in members.get(group, ()):
+                port.notes.setdefault(number, []).append(f"priority-group {group} drr {below.words[-1]}")
+                port.lines[number].append(child.number)
 
 
 def _line_rate(port: _Port, words: Words, block: Block) -> None:

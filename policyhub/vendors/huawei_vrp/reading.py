@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.device_config import Interface
-from policyhub.domain.objects import Schedule
-from policyhub.domain.qos import QosAttachment, Trust
+from policyhub.domain.device_config import Interface, Route
+from policyhub.domain.nat import NatRule
+from policyhub.domain.objects import AddressObject, Schedule
+from policyhub.domain.qos import QosAttachment, QosMap, QosPolicy, Trust
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
@@ -53,6 +54,24 @@ class Reading:
     trusts: list[Trust] = field(default_factory=list)
     domains: dict[str, Block] = field(default_factory=dict)
     domain_ports: dict[str, list[str]] = field(default_factory=dict)
+
+    routes: list[Route] = field(default_factory=list)
+    nat_rules: list[tuple[str, NatRule]] = field(default_factory=list)
+    nat_instances: dict[str, list[str]] = field(default_factory=dict)
+    left_over: list[tuple[Block, str]] = field(default_factory=list)
+    pools: list[AddressObject] = field(default_factory=list)
+    pfc_profiles: dict[str, tuple[set[int], list[int]]] = field(default_factory=dict)
+    pfc_ports: list[tuple[str, str, int]] = field(default_factory=list)
+    pfc_watchdog: list[int] = field(default_factory=list)
+    ets_profiles: dict[str, Block] = field(default_factory=dict)
+    drop_profiles: dict[str, Block] = field(default_factory=dict)
+    device_notes: list[tuple[str, int]] = field(default_factory=list)
+    qos_maps: list[QosMap] = field(default_factory=list)
+    cpu_policies: dict[str, QosPolicy] = field(default_factory=dict)
+    cpu_attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+    segments: dict[tuple[str, str], Block] = field(default_factory=dict)
+    segment_policies: list[tuple[str, int]] = field(default_factory=list)
+    segment_notes: list[str] = field(default_factory=list)
 
     def bind(self, key: AclKey, interface: str, direction: str, line: int, use: str) -> None:
         """`use`: what the place does with packets that no rule matches: "permit" or "deny"."""
