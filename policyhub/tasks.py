@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import shared_task
 
-from policyhub.actions import changes, collect, schedules, sweeps
+from policyhub.actions import changes, collect, preflights, schedules, sweeps
 from policyhub.domain.errors import PolicyHubError
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,12 @@ def collect_device(device_id: int) -> None:
         collect.collect(device_id=device_id, actor="schedule", now=_now())
     except PolicyHubError as error:
         log.warning("device %s not collected: %s", device_id, error)
+
+
+@shared_task(name="policyhub.preflight")
+def preflight_device(result_id: int) -> None:
+    """Look at one device of a preflight; a row that is done or cancelled stays as it is."""
+    preflights.run_one(result_id=result_id, clock=_now)
 
 
 @shared_task(name="policyhub.collect_all")

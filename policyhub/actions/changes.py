@@ -35,6 +35,7 @@ from policyhub.models import Approval, Change, Credential, Device
 
 STEP_TASK = "policyhub.step_change"
 BY_POLICY = (ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE)  # what people prepared a guard for; all else a named user proposes
+TAKING_BACK = (ChangeKind.MEMBER_REMOVE, ChangeKind.GUARD_REMOVE)  # never held up, also where a manager has taken over since
 BUSY_RETRY = timedelta(seconds=2)
 LOST_WORKER = timedelta(seconds=LEASE_S + 5)  # when a step ends without a word, the next worker comes
 HANDLERS = {
@@ -71,6 +72,8 @@ def plan(
     now: datetime,
 ) -> Change:
     """Read the device in a fresh session, render lines and inverse, lint: PROPOSED, or REFUSED with the reason.
+
+    A device of a central manager (Device.managed_by) is not read: its plans are REFUSED, they leave through the manager.
 
     reason: a person's words, or a message of ours with theirs as a value.
     The same key returns the first change. Nothing to do: CONFIRMED at once, nothing is sent.
@@ -125,6 +128,10 @@ def _canonical(member: str | None) -> str | None:
 def _fill(change: Change, kind: ChangeKind, spec: GuardSpec, member: str | None, now: datetime) -> Message:
     """Read, render, lint; writes the plan or the refusal into the unsaved row."""
     device, commands = change.device, Commands((), (), ())
+    if device.managed_by and kind not in TAKING_BACK:
+        said = Message(gettext_noop("leaves through %(manager)s, which owns this device"), {"manager": device.managed_by})
+        change.state, change.error, change.finished_at = State.REFUSED, str(said), now
+        return said
     profile = profile_of(device)
     try:
         renderer = renderer_of(device)

@@ -23,6 +23,8 @@ def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
 
     Counters that this model does not have, or this login may not read, are missing in the snapshot and nothing else is.
     """
+    # Before the reading: what changes during it makes the device due again.
+    Device.objects.filter(pk=device_id, collect_due_at__lte=now).update(collect_due_at=None)
     device = Device.objects.select_related(*RELATED).get(pk=device_id)
     profile = reading_of(device)
     with open_session(device, Credential.Purpose.COLLECT, now=now) as session:

@@ -29,7 +29,7 @@ def start(devices: Sequence[Device], *, collecting: bool, queue: bool, actor: ob
     if not devices:
         raise BadInput.of(gettext_noop("there is no device to look at. Import some first"))
     with transaction.atomic():
-        run = Preflight.objects.create(collect=collecting, started_at=now, started_by=str(actor)[:150])
+        run = Preflight.objects.create(collect=collecting, queued=queue, started_at=now, started_by=str(actor)[:150])
         rows = PreflightResult.objects.bulk_create(PreflightResult(preflight=run, device=device) for device in devices)
         audit.record("preflight.started", actor=actor, at=now, preflight=run.pk, devices=len(rows), collect=collecting)
         if queue:

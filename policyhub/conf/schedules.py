@@ -7,7 +7,7 @@ from datetime import datetime
 
 from flowguard.queries.due import due_batches, due_enforcements, due_guards, due_verdicts
 from policyhub.actions.schedules import Default
-from policyhub.queries.schedules import Due, due_changes, due_sweeps
+from policyhub.queries.schedules import Due, due_changes, due_collections, due_preflights, due_sweeps
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
@@ -26,4 +26,6 @@ DUE: tuple[Callable[[datetime], Iterator[Due]], ...] = (
     due_verdicts,
     due_batches,
     due_sweeps,
+    due_collections,
+    due_preflights,
 )

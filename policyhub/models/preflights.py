@@ -7,7 +7,10 @@ from policyhub.models.inventory import Device
 
 
 class Preflight(models.Model):
-    """One run over some devices. collect: what is read on the way is kept as their snapshot. Its rows say what is done."""
+    """One run over some devices. collect: what is read on the way is kept as their snapshot. Its rows say what is done.
+
+    queued: workers take its rows; else the command that started it does.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running", _("running")
@@ -16,6 +19,7 @@ class Preflight(models.Model):
 
     state = models.CharField(max_length=9, choices=State.choices, default=State.RUNNING)
     collect = models.BooleanField(default=False)
+    queued = models.BooleanField(default=False)
     started_at = models.DateTimeField()
     started_by = models.CharField(max_length=150)
     finished_at = models.DateTimeField(null=True, blank=True)

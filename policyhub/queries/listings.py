@@ -10,7 +10,6 @@ from django.db.models.functions import Coalesce
 from policyhub.models import AuditEntry, Change, ChangeEvent, ConfigSnapshot, Device, DeviceGroup, Finding, HostKey, Sweep
 from policyhub.queries.findings import OPEN
 
-
 SEALED = ("text_envelope", "counters_envelope", "queues_envelope")
 
 

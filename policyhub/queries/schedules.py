@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from policyhub.models import Change, Schedule, Sweep
+from policyhub.models import Change, Device, Preflight, PreflightResult, Schedule, Sweep
 
 HEARTBEAT = "scheduler heartbeat"  # a row without a task: last_run_at says when the scheduler last turned
 AT_ONCE = 200
+PREFLIGHT_SILENT = timedelta(minutes=6)  # above the wall limit of a session, twice
 SWEEP_SILENT = timedelta(minutes=30)
 
 # Task, id, and what changes when the row is worked on: the scheduler repeats the same three only after a pause.
@@ -32,3 +33,20 @@ def due_sweeps(now: datetime) -> Iterator[Due]:
     rows = Sweep.objects.filter(state=Sweep.State.RUNNING, started_at__lte=now - SWEEP_SILENT).order_by("pk")
     for pk, done in rows.values_list("pk", "devices_done")[:AT_ONCE]:
         yield "policyhub.sweep", pk, done
+
+
+def due_collections(now: datetime) -> Iterator[Due]:
+    """Devices that said their configuration changed."""
+    rows = Device.objects.filter(collect_due_at__lte=now).order_by("collect_due_at")
+    for pk, at in rows.values_list("pk", "collect_due_at")[:AT_ONCE]:
+        yield "policyhub.collect", pk, at
+
+
+def due_preflights(now: datetime) -> Iterator[Due]:
+    """Devices of a queued preflight whose message was lost, or whose worker was."""
+    rows = PreflightResult.objects.filter(preflight__state=Preflight.State.RUNNING, preflight__queued=True)
+    waiting = rows.filter(state=PreflightResult.State.WAITING, preflight__started_at__lte=now - timedelta(seconds=10))
+    lost = rows.filter(state=PreflightResult.State.RUNNING, started_at__lte=now - PREFLIGHT_SILENT)
+    for row in (waiting, lost):
+        for pk, at in row.order_by("pk").values_list("pk", "started_at")[:AT_ONCE]:
+            yield "policyhub.preflight", pk, at

@@ -119,7 +119,7 @@ def _told_apart(address: Address, trusted: Sequence[PublicKey]) -> Iterator[None
         raise _from_paramiko(error, place, trusted) from error
     except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
         raise Unreachable(
-            f"{place}: the SSH session broke while opening ({error or type(error).__name__})", host=place
+            f"{place}: the SSH session broke while opening ({str(error) or type(error).__name__})", host=place
         ) from error
 
 

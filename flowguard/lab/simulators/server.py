@@ -16,11 +16,13 @@ from flowguard.lab.simulators.shell import Device
 
 @dataclass
 class Logins:
-    """user -> password. attempts: (user, accepted) of every try, so that a test can count them."""
+    """user -> password. attempts: (user, accepted) of every try, to be counted. forwards: it is a bastion, too."""
 
     passwords: dict[str, str]
     attempts: list[tuple[str, bool]] = field(default_factory=list)
     connections: set[Any] = field(default_factory=set)
+    forwards: bool = False
+    forwarded: list[tuple[str, int]] = field(default_factory=list)
 
     def check(self, user: str, password: str) -> bool:
         accepted = self.passwords.get(user) == password
@@ -44,6 +46,11 @@ class _Server(asyncssh.SSHServer):
 
     def password_auth_supported(self) -> bool:
         return True
+
+    def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
+        if self._logins.forwards:
+            self._logins.forwarded.append((dest_host, dest_port))
+        return self._logins.forwards
 
     def validate_password(self, username: str, password: str) -> bool:
         return self._logins.check(username, password)

@@ -21,6 +21,7 @@ ROUTES = {
     "policyhub.sweep": {"queue": "sweep"},
     "policyhub.start_sweep": {"queue": "sweep"},
     "policyhub.collect": {"queue": "sweep"},
+    "policyhub.preflight": {"queue": "sweep"},
     "policyhub.collect_all": {"queue": "sweep"},
 }
 

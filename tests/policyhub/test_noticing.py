@@ -1,0 +1,141 @@
+"""A device says that its configuration changed: it is read soon, once, and not too often. Managers own their devices."""
+
+import dataclasses
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from policyhub.actions import collect, configs, noticing
+from policyhub.domain.errors import BadInput
+from policyhub.management import device_cli, syslog_listener
+from policyhub.models import Device
+from policyhub.queries.schedules import due_collections
+from policyhub.vendorkit.collecting import profiles, read_profile
+from tests.policyhub.test_collect import run
+from tests.support.devices import simulated
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 30, 8, tzinfo=UTC)
+SAID = {
+    "cisco_ios": "<189>29: sw1: *Nov 30 08:00:01.123: %SYS-5-CONFIG_I: Configured from console by admin on vty0 (192.0.2.9)",
+    "huawei_vrp": "<188>Nov 30 2026 08:00:01 sw1 %%01CFM/4/CFM_CFG_CHANGE(l)[3]: The configuration was changed.",
+    "cisco_asa": "<166>Nov 30 2026 08:00:01 sw1 : %ASA-5-111008: User 'admin' executed the 'access-list x' command.",
+    "juniper_junos": "<190>1 2026-11-30T08:00:01Z sw1 mgd 4711 UI_COMMIT_COMPLETED [junos@2636.1] commit complete",
+    "h3c_comware": "<189>Nov 30 08:00:01 2026 sw1 %%10CFGMAN/5/CFGMAN_CFGCHANGED: -EventIndex=1; Configuration is changed.",
+}
+
+
+@pytest.mark.parametrize("platform", sorted(SAID))
+def test_change_message_makes_the_device_due_once_and_at_most_each_minute(platform):
+    run(device_cli, "add", "sw1", "--platform", platform, "--host", "192.0.2.1")
+    assert noticing.config_changed(text=SAID[platform], source="192.0.2.1", now=NOW).name == "sw1"
+    first = Device.objects.get().collect_due_at
+    assert first == NOW + noticing.SETTLE
+    noticing.config_changed(text=SAID[platform], source="192.0.2.1", now=NOW + timedelta(seconds=5))
+    assert Device.objects.get().collect_due_at == first
+    assert list(due_collections(NOW)) == []
+    assert [row[:2] for row in due_collections(first)] == [("policyhub.collect", Device.objects.get().pk)]
+    assert noticing.config_changed(text=SAID[platform], source="198.51.100.1", now=NOW).name == "sw1", "behind a relay"
+
+
+def test_reading_clears_the_wish_and_the_next_one_waits_a_minute():
+    with simulated("cisco_ios") as bench:
+        bench.row.name = "sw1"
+        bench.row.save()
+        noticing.config_changed(text=SAID["cisco_ios"], source="127.0.0.1", now=NOW)
+        collect.collect(device_id=bench.row.pk, actor="syslog", now=NOW + noticing.SETTLE)
+        assert Device.objects.get().collect_due_at is None
+        noticing.config_changed(text=SAID["cisco_ios"], source="127.0.0.1", now=NOW + timedelta(seconds=15))
+        assert Device.objects.get().collect_due_at == NOW + noticing.SETTLE + noticing.AT_MOST_EACH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<13>Nov 30 08:00:01 sw1 %LINK-3-UPDOWN: Interface up",
+        SAID["juniper_junos"],
+        SAID["cisco_ios"].replace("sw1", "sw2"),
+        "\x00" * 9000,
+    ],
+)
+def test_other_messages_and_other_devices_change_nothing(text):
+    run(device_cli, "add", "sw1", "--platform", "cisco_ios", "--host", "192.0.2.1")
+    run(device_cli, "add", "quiet", "--platform", "cisco_ios", "--host", "192.0.2.7")
+    noticing.config_changed(text=text, source="198.51.100.1", now=NOW)
+    assert not Device.objects.exclude(collect_due_at=None).exists()
+
+
+def test_every_platform_with_a_network_operating_system_knows_its_change_message():
+    shells = {profile.platform for profile in profiles() if profile.shell}
+    assert {profile.platform for profile in profiles() if not profile.changed} == shells
+
+
+def test_listener_takes_datagrams_and_a_port_in_use_is_one_line(monkeypatch):
+    seen = []
+    done = threading.Event()
+
+    def noted(*, text, source, now):
+        seen.append((text, source))
+        if len(seen) == 2:
+            done.set()
+
+    monkeypatch.setattr(noticing, "config_changed", noted)
+    with syslog_listener.bound("127.0.0.1", 0) as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        thread = threading.Thread(target=syslog_listener.listen, args=(sock,), kwargs={"stopped": done.is_set})
+        thread.start()
+        sender.sendto(b"first", sock.getsockname())
+        sender.sendto(b"second \xff", sock.getsockname())
+        thread.join(30)
+        assert not thread.is_alive() and seen == [("first", "127.0.0.1"), ("second \ufffd", "127.0.0.1")]
+        with pytest.raises(BadInput, match="--port"):
+            syslog_listener.bound("127.0.0.1", sock.getsockname()[1])
+
+
+def test_plans_of_a_managed_device_are_refused_before_anybody_logs_in_and_taking_back_is_not():
+    from policyhub.domain.change import ChangeKind
+
+    with simulated("cisco_ios") as bench:
+        Device.objects.filter(pk=bench.row.pk).update(managed_by="Panorama")
+        bench.row.refresh_from_db()
+        change = bench.plan()
+        assert change.state == "refused" and "leaves through Panorama" in change.error
+        assert bench.sim.logins.attempts == []
+        assert "leaves through Panorama" in change.events.get().message
+        assert bench.plan(ChangeKind.MEMBER_REMOVE, "10.1.2.3/32").state != "refused"
+
+
+def test_manager_and_version_are_those_of_the_last_configuration():
+    with simulated("cisco_ios") as bench:
+        config = configs.REGISTRY.get("cisco_ios").parse(bench.device.running())
+        vendor = configs.REGISTRY.get("cisco_ios")
+        managed = dataclasses.replace(vendor, parse=lambda text: dataclasses.replace(config, managed_by="FMC", version="7.4"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(configs.REGISTRY._loaded, "cisco_ios", managed)
+            configs.store(device=bench.row, text="hostname a\n", source="upload", actor="ops", now=NOW)
+        device = Device.objects.get()
+        assert (device.managed_by, device.version, device.snapshots.get().version) == ("FMC", "7.4", "7.4")
+        collect.collect(device_id=device.pk, actor="ops", now=NOW + timedelta(hours=1))
+        device.refresh_from_db()
+        assert device.managed_by == "" and device.version == "17.09.04a"
+
+
+def test_diff_says_who_and_when_and_masks_secrets(capsys):
+    with simulated("cisco_ios") as bench:
+        with pytest.raises(BadInput, match="no two different"):
+            run(device_cli, "diff", bench.row.name)
+        before = "hostname a\nusername x password 0 Horse-12345\nip access-list extended A\n 10 permit ip any any\n"
+        first = configs.store(device=bench.row, text=before, source="upload", actor="li.wei", now=NOW)
+        after = before.replace("permit ip any any", "deny ip any any").replace("Horse", "Battery")
+        configs.store(device=bench.row, text=after, source="upload", actor="wang.fang", now=NOW + timedelta(hours=1))
+        assert run(device_cli, "diff", bench.row.name) == 1
+        told = capsys.readouterr().out
+        assert "- 10 permit ip any any" in told and "+ 10 deny ip any any" in told
+        assert "li.wei" in told and "wang.fang" in told and "2026-11-30 09:00" in told and "-12345" not in told
+        assert run(device_cli, "diff", bench.row.name, str(first.pk), str(first.pk)) == 0
+        assert "equal" in capsys.readouterr().out
+        with pytest.raises(BadInput, match="#999"):
+            run(device_cli, "diff", bench.row.name, "999")
+    assert read_profile("cisco_ios").configuration == "show running-config"
