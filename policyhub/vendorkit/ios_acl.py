@@ -172,7 +172,7 @@ def _rule(book: AclBook, family: int, form: str, words: Words, entry: Block) -> 
         raise NotUnderstood(f"{verb[:40]!r} is not permit or deny")
     elif form == "standard" or (book.syntax.sources_alone and _is_source_alone(book, words)):
         match = Match(_standard(words, parts), parts.any_address)
-    elif form in ("mac", "role-based"):
+    elif form in ("mac", "role-based", "arp"):
         match = Match(conditions=(f"{form} {words.rest()}",))
     else:
         match = _extended(words, parts)

@@ -15,7 +15,7 @@ SELECTOR = re.compile(
     r"^(?:match ip address|match ipv6 address|match address|distribute-list|ip nat \S+ \S+ list|access-group name"
     r"|match access-list) (?P<names>.+)$"
 )
-ROUTE_VALUES = ("name", "tag", "track", "description", "metric", "bfd-group")
+ROUTE_VALUES = ("name", "tag", "track", "description", "metric", "minimum-interval", "multiplier")
 ROUTE_BARE = ("permanent", "bfd", "fast-detect", "global", "dhcp")
 
 

@@ -26,12 +26,14 @@ VERBATIM = (
 class MqcSyntax:
     """What one platform writes beside the common grammar.
 
-    any_by_default: a class-map without match-any or match-all takes any of its lines. verbatim: criteria kept as words.
+    any_by_default: a class-map without match-any or match-all takes any of its lines; any_types: so do
+    those of these types. verbatim: criteria kept as words.
     actions: more lines of a class, or other readings of the common ones. kept: lines of a class without a field in the model,
     which its notes keep verbatim. predefined: what a class takes that the device knows without configuration.
     """
 
     any_by_default: bool = False
+    any_types: tuple[str, ...] = ()
     verbatim: tuple[str, ...] = VERBATIM
     actions: Mapping[str, Callable[[Line], QosClass]] = field(default_factory=dict)
     kept: re.Pattern[str] = re.compile(r"(?!)")
@@ -85,7 +87,8 @@ def qos_policies(mqc: Mqc) -> list[QosPolicy]:
 
 def _class_match(mqc: Mqc, block: Block) -> ClassMatch:
     told = [word.lower() for word in block.words[1:-1]]
-    match = ClassMatch(match_all="match-any" not in told and (not mqc.syntax.any_by_default or "match-all" in told))
+    takes_any = mqc.syntax.any_by_default or any(kind in told for kind in mqc.syntax.any_types)
+    match = ClassMatch(match_all="match-any" not in told and (not takes_any or "match-all" in told))
     for count, child in enumerate(below for top in block.children for below in top.walk()):
         try:
             if count >= MOST_LINES:
@@ -111,6 +114,8 @@ def _match_line(mqc: Mqc, match: ClassMatch, words: Words) -> ClassMatch:
         return replace(match, any=True)
     if kind in ("dscp", "precedence"):
         return replace(match, dscp=_join(match, match.dscp, marks(kind, words)))
+    if kind == "cos" and words.peek().lower() == "inner" and "cos" in mqc.syntax.verbatim:
+        return replace(match, other=(*match.other, f"cos {words.rest()}"))
     if kind == "cos":
         return replace(match, pcp=_join(match, match.pcp, _levels(words)))
     if kind == "access-group":

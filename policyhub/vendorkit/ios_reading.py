@@ -73,6 +73,10 @@ class IosReading:
     def book(self, syntax: AclSyntax) -> AclBook:
         return AclBook(syntax, self.ledger, self.addresses, self.services, self.budget)
 
+    def lossless(self, place: str) -> Losslessness:
+        """What is known of a port's pauses, "" for the device."""
+        return self.losslessness.get(place) or Losslessness(place)
+
     def bind(self, family: int, name: str, interface: str, direction: str, line: int) -> None:
         self.bindings.setdefault((family, name), []).append(Binding(interface, direction, (line,)))
 
@@ -154,7 +158,7 @@ def _policy(reading: IosReading, book: AclBook, key: AclKey, acl: AccessList, ga
     if all(verb_of(entry) == "remark" for entry in acl.entries):
         default, notes = gaps.empty, (gaps.empty_note,)
     purpose = "match" if name in reading.selectors and not bindings else "filter"
-    if acl.form in ("mac", "role-based", "reflexive"):
+    if acl.form in ("mac", "role-based", "reflexive", "arp"):
         purpose = acl.form
     notes = (*notes, *acl.notes)
     return Policy(name, tuple(rules), default, family, bindings, tuple(acl.lines), notes=notes, purpose=purpose)

@@ -229,3 +229,41 @@ def test_ten_thousand_entries_are_read(platform: str) -> None:
     entries = "".join(f" {n} permit {protocol} 10.{n >> 8 & 255}.{n & 255}.0/24 any\n" for n in range(1, 10_001))
     config = parsed(platform, f"{kind} access-list A\n{entries}")
     assert config.rule_count == 10_000 and config.unparsed == ()
+
+
+def test_lists_for_arp_are_lists_of_their_own() -> None:
+    text = "arp access-list R\n  10 permit ip host 10.0.0.1 mac any\nip arp inspection filter R vlan 10-11\n"
+    policy = parsed("cisco_nxos", text).policies[0]
+    assert (policy.purpose, policy.family, policy.bindings[0].interface) == ("arp", 0, "vlan 10-11")
+    assert policy.rules[0].match.conditions == ("arp ip host 10.0.0.1 mac any",)
+
+
+def test_a_class_of_the_control_plane_takes_any_of_its_lines() -> None:
+    text = (
+        "class-map type control-plane C\n  match access-group name A\n  match access-group name B\n"
+        "policy-map type control-plane P\n  class C\nclass-map type qos D\n  match dscp 1\npolicy-map Q\n  class D\n"
+    )
+    taken, of_qos = (policy.classes[0].match for policy in parsed("cisco_nxos", text).qos_policies)
+    assert taken.acls == ("A", "B") and not taken.match_all and of_qos.match_all
+
+
+def test_buffers_of_a_chip_are_kept_in_its_words() -> None:
+    text = "platform trident mmu queue profile R\n   ingress headroom 1000\n   egress unicast queue 3 threshold 1/4\n"
+    policy = parsed("arista_eos", text).qos_policies[0]
+    assert policy.name == "mmu-profile R"
+    assert [(made.name, made.notes) for made in policy.classes] == [
+        ("ingress", ("headroom 1000",)),
+        ("egress unicast queue 3", ("threshold 1/4",)),
+    ]
+
+
+def test_who_may_ask_for_the_time_is_a_binding() -> None:
+    config = parsed("arista_eos", "ip access-list N\n   10 permit ip any any\nntp serve ip access-group N vrf M in\n")
+    assert [(binding.interface, binding.direction) for binding in config.policies[0].bindings] == [("ntp vrf M", "local")]
+
+
+def test_a_port_of_iosxr_that_pauses_is_lossless() -> None:
+    config = parsed("cisco_iosxr", "interface HundredGigE0/0/0/5\n priority-flow-control mode on\n")
+    assert [(known.interface, known.enabled, known.priorities) for known in config.losslessness] == [
+        ("HundredGigE0/0/0/5", True, None)
+    ]

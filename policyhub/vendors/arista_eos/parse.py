@@ -60,7 +60,7 @@ HEADER = re.compile(
 )
 REMOVED = re.compile(r"^no (?P<kind>ip|ipv6|mac) access-list (?:standard )?(?P<name>\S+)$")
 FAMILY = {"ip": 4, "ipv6": 6, "mac": 0}
-LIST_USE = re.compile(r"\b(?:access-list|boundary) (?P<name>\S+)")
+LIST_USE = re.compile(r"\b(?:access-list|access-group|boundary) (?P<name>\S+)")
 PREFIXES = re.compile(r"^(?:source|destination) prefix \S")  # one line holds every prefix, however many
 TEXTS = re.compile(r"^(?:banner (?:login|motd)|protocol https certificate|comment)$")
 VERSION = re.compile(r"^! (?:device: .*\(.*|boot system flash:/?)EOS-(?P<version>[\w.]+?)(?:\)|\.swi)")
@@ -284,6 +284,16 @@ def _snmp(reading: Reading, block: Block) -> None:
         reading.bind(4, rest[0], "snmp", "local", block.number)
 
 
+def _ntp(reading: Reading, block: Block) -> None:
+    """`ntp serve [vrf V] ip|ipv6 access-group X [vrf V] [in]`."""
+    words = block.words
+    if words[:2] != ["ntp", "serve"] or "access-group" not in words[:-1]:
+        raise NotUnderstood(NOT_UNDERSTOOD)
+    at = words.index("access-group")
+    vrf = f" vrf {words[words.index('vrf') + 1]}" if "vrf" in words[:-1] else ""
+    reading.bind(6 if words[at - 1] == "ipv6" else 4, words[at + 1], f"ntp{vrf}", "local", block.number)
+
+
 def _cpu(reading: Reading, block: Block) -> None:
     words = Words(block.words, 1)
     if not words.accept("traffic-policy"):
@@ -315,5 +325,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "traffic-policies": traffic_policies.read_policies,
     "cpu": _cpu,
     "snmp-server": _snmp,
+    "ntp": _ntp,
+    "platform": queues.read_platform,
     "hostname": _hostname,
 }

@@ -141,8 +141,26 @@ def _profile_line(reading: Reading, name: str, ports: list[str], child: Block) -
     return all(taken)
 
 
+def read_platform(reading: Reading, block: Block) -> None:
+    """`platform CHIP mmu queue profile NAME`: shares of the buffer, in words of the chip: notes of one class per line."""
+    words = Words(block.words, 2)
+    if not words.accept("mmu") or not words.accept("queue") or not words.accept("profile"):
+        raise NotUnderstood("not understood")
+    name = words.next("a name")
+    attached = (QosAttachment("system", "", (block.number,)),) if words.accept("apply") else ()
+    words.end()
+    classes = []
+    for child in (below for top in block.children for below in top.walk()):
+        reading.ledger.understood(child.number)
+        at = next((at for at, word in enumerate(child.words) if word in ("headroom", "threshold", "reserved", "resume")), 0)
+        title = " ".join(child.words[:at]) or "profile"
+        match = ClassMatch(other=(title,))
+        classes.append(QosClass(title, match, lines=(child.number,), notes=(" ".join(child.words[at:]),)))
+    reading.buffers.append(QosPolicy(f"mmu-profile {name}", tuple(classes), attached, block.numbers))
+
+
 def policies(reading: Reading) -> list[QosPolicy]:
-    found: list[QosPolicy] = []
+    found: list[QosPolicy] = list(reading.buffers)
     for place, classes in reading.queues.items():
         ordered = tuple(sorted(classes, key=lambda made: made.name == "port"))
         lines = tuple(sorted({line for made in ordered for line in made.lines}))

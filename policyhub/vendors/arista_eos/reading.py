@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.device_config import Losslessness
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
-from policyhub.domain.qos import QosClass
+from policyhub.domain.qos import QosClass, QosPolicy
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import BARE, COMPARED, WITH_VALUE, AclSyntax
@@ -45,7 +44,5 @@ class Reading(IosReading):
     segment_policies: list[Block] = field(default_factory=list)
     maps: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
     map_lines: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    buffers: list[QosPolicy] = field(default_factory=list)
     managed_by: str = ""
-
-    def lossless(self, place: str) -> Losslessness:
-        return self.losslessness.get(place) or Losslessness(place)

@@ -18,6 +18,7 @@ VENDOR = Vendor(
         Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.DOCUMENTATION,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
     },
 )

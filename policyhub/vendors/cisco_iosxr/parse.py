@@ -15,6 +15,7 @@ from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
 from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
+from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
 from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_direction
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger, is_sensitive
@@ -39,7 +40,7 @@ SIGNS = (
     (r"^ipv4 access-list \S+", 0.6),
     (r"^[ \t]+ipv4 (?:address|access-group|unnumbered) ", 0.6),
     (r"^[ \t]*end-(?:policy-map|class-map|policy|set)[ \t\r]*$", 0.6),
-    (r"^(?:route-policy|prefix-set|community-set|as-path-set) \S+", 0.5),
+    (r"^(?:route-policy|prefix-set|community-set|as-path-set) \S+[ \t\r]*$", 0.5),
     (r"^router static[ \t\r]*\n", 0.4),
     (r"^object-group (?:network ipv[46]|port) \S+", 0.5),
     (r"^interface (?:preconfigure )?(?:\w+GigE|Bundle-[Ee]ther|MgmtEth)\d", 0.4),
@@ -81,9 +82,7 @@ def parse(text: str) -> DeviceConfig:
     policies = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *reading.policies]
     found_qos = [*qos_policies(reading.mqc), *lpts]
     excuse_paths(reading.ledger, blocks, IGNORED)
-    reading.ledger.settle(
-        blocks, IGNORED, lambda text: "a command, not configuration" if text.startswith("no ") else NOT_UNDERSTOOD
-    )
+    reading.ledger.settle(blocks, IGNORED, _reason)
     return DeviceConfig(
         platform=NAME,
         hostname=reading.hostname,
@@ -97,10 +96,17 @@ def parse(text: str) -> DeviceConfig:
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
         routes=tuple(reading.routes),
+        losslessness=tuple(reading.losslessness.values()),
         evaluation=tuple(reading.stages),
         version=reading.version,
         special=reading.ledger.special_lines,
     )
+
+
+def _reason(text: str) -> str:
+    if text.startswith("apply-group"):
+        return "what a configuration group adds is not modelled"
+    return "a command, not configuration" if text.startswith("no ") else NOT_UNDERSTOOD
 
 
 def adopts(parent: str, child: str) -> bool:
@@ -237,7 +243,7 @@ def _port_line(reading: IosReading, port: Port, child: Block) -> bool:
     if first == "service-policy" and child.words[1:3] != ["type", "control"]:
         qos.read_service_policy(reading, port.name, child)
         return True
-    return False
+    return read_pfc(reading, port.name, child)
 
 
 def _access_group(reading: Reading, family: int, port: Port, words: Words, child: Block) -> None:

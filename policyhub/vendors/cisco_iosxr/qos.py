@@ -70,7 +70,19 @@ def _shape(line: Line) -> QosClass:
 
 SYNTAX = MqcSyntax(
     any_by_default=True,
-    verbatim=(*VERBATIM, "ipv4", "ipv6", "vpls", "fragment-type", "ethertype", "end-class", "tcp-flag", "frame-relay", "app-id"),
+    verbatim=(
+        *VERBATIM,
+        "ipv4",
+        "ipv6",
+        "cos",
+        "vpls",
+        "fragment-type",
+        "ethertype",
+        "end-class",
+        "tcp-flag",
+        "frame-relay",
+        "app-id",
+    ),
     actions={"shape": _shape},
     kept=KEPT,
 )

@@ -12,6 +12,7 @@ from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
 from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
+from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
 from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
@@ -44,12 +45,13 @@ SIGNS = (
     (r"^version \d+\.\d+\(\d+\)\S* Bios:", 0.6),
     (r"^Egress Queuing for \S+ \[System\]|^[ \t]+VL bitmap: ", 0.6),
     (r"^! device: .*EOS-|^!! IOS XR|^ipv4 access-list |^end-policy-map|^management api |^mls qos", -1.0),
+    (r"^[ \t]+(?:permit|deny) .* sequence \d+[ \t\r]*$", -0.6),
     (r"^ip access-list (?:standard|extended) \S+|^(?:Standard|Extended) IP access list ", -0.6),
 )
-HEADER = re.compile(r"^(?P<kind>ip|ipv6|mac) access-list (?P<name>\S+)$|^(?P<shown>IP|IPv6|MAC) access list (?P<seen>\S+)$")
-REMOVED = re.compile(r"^no (?P<kind>ip|ipv6|mac) access-list (?P<name>\S+)$")
+HEADER = re.compile(r"^(?P<kind>ip|ipv6|mac|arp) access-list (?P<name>\S+)$|^(?P<shown>IP|IPv6|MAC) access list (?P<seen>\S+)$")
+REMOVED = re.compile(r"^no (?P<kind>ip|ipv6|mac|arp) access-list (?P<name>\S+)$")
 GROUP = re.compile(r"^object-group (?:ip(?:v6)? (?P<kind>address|port)) (?P<name>\S+)$")
-FAMILY = {"ip": 4, "ipv6": 6, "mac": 0}
+FAMILY = {"ip": 4, "ipv6": 6, "mac": 0, "arp": 0}
 REASONS = ((re.compile(r"^(no|clear|default) "), "a command, not configuration"),)
 
 
@@ -122,12 +124,14 @@ def _reason(text: str, otherwise: str = NOT_UNDERSTOOD) -> str:
 
 def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
     first, second = words[0], words[1] if len(words) > 1 else ""
-    if (first in ("ip", "ipv6", "mac") and second == "access-list") or (first in ("IP", "IPv6", "MAC") and second == "access"):
+    if (first in FAMILY and second == "access-list") or (first in ("IP", "IPv6", "MAC") and second == "access"):
         return _list
     if first == "no" and words[2:3] == ["access-list"]:
         return _removed
     if first == "ip" and second == "nat":
         return nat.read_nat
+    if words[:4] == ["ip", "arp", "inspection", "filter"]:
+        return _inspection
     if first in ("ip", "ipv6") and second == "route":
         return _route
     if first == "vlan" and second in ("access-map", "filter"):
@@ -142,7 +146,7 @@ def _list(reading: Reading, block: Block) -> None:
     if header is None:
         raise NotUnderstood("not an access list that is modelled")
     family = FAMILY[(header["kind"] or header["shown"]).lower()]
-    form = {0: "mac", 6: "ipv6"}.get(family, "extended")
+    form = "arp" if header["kind"] == "arp" else {0: "mac", 6: "ipv6"}.get(family, "extended")
     collect(reading, (family, header["name"] or header["seen"]), form, block, shown=header["kind"] is None)
 
 
@@ -184,7 +188,7 @@ def _port_line(reading: IosReading, port: Port, child: Block) -> bool:
     if first == "service-policy":
         qos.read_service_policy(reading, port.name, child)
         return True
-    return qos.read_pfc(reading, port.name, child)
+    return read_pfc(reading, port.name, child)
 
 
 def _line(reading: Reading, block: Block) -> None:
@@ -220,6 +224,13 @@ def _user_of_list(reading: Reading, block: Block) -> None:
         raise NotUnderstood(NOT_UNDERSTOOD)
 
 
+def _inspection(reading: Reading, block: Block) -> None:
+    """`ip arp inspection filter ACL vlan LIST`."""
+    words = Words(block.words, 4)
+    name = words.next("an access list")
+    reading.bind(0, name, words.rest() or "arp", "in", block.number)
+
+
 def _route(reading: Reading, block: Block) -> None:
     reading.routes.append(static_route(Words(block.words, 2), "", (block.number,)))
 
@@ -249,7 +260,7 @@ def _named(reading: Reading, block: Block) -> None:
 
 
 def _pfc(reading: Reading, block: Block) -> None:
-    if not qos.read_pfc(reading, qos.DEVICE, block):
+    if not read_pfc(reading, qos.DEVICE, block):
         raise NotUnderstood(NOT_UNDERSTOOD)
 
 

@@ -57,6 +57,8 @@ def read_service_policy(reading: Reading, place: str, block: Block) -> None:
     direction = "" if kind == "network-qos" else take_direction(words)
     reading.attach(words.next("a policy map"), place, direction, block.number)
     words.accept("no-stats")
+    while words.accept("scale-factor", "module"):
+        words.next("a number")
     words.end()
 
 
@@ -158,6 +160,7 @@ def _service_policy(line: Line) -> QosClass:
 
 
 SYNTAX = MqcSyntax(
+    any_types=("control-plane", "queuing"),
     verbatim=(*VERBATIM, "exception", "redirect", "ip", "ipv6", "mac-list", "packet-length", "wlan-qos"),
     actions={
         "police": _police,
@@ -168,27 +171,6 @@ SYNTAX = MqcSyntax(
     kept=KEPT,
     predefined=predefined,
 )
-
-
-def read_pfc(reading: Reading, place: str, block: Block) -> bool:
-    """`priority-flow-control mode on|off|auto [send-tlv]`, `.. watch-dog-interval on|off`; timers change nothing here."""
-    words = Words(block.words)
-    off = bool(words.accept("no"))
-    if not words.accept("priority-flow-control"):
-        return False
-    known = reading.lossless(place)
-    word = words.next("mode or watch-dog-interval").lower()
-    if word == "mode":
-        mode = words.next("on, off or auto").lower()
-        if mode not in ("on", "off", "auto"):
-            raise NotUnderstood(f"{mode[:40]!r} is not on, off or auto")
-        known = replace(known, enabled=False if off else {"on": True, "off": False}.get(mode))
-    elif word == "watch-dog-interval":
-        known = replace(known, watchdog=not off and words.next("on or off").lower() == "on")
-    elif word not in ("watch-dog", "auto-restore", "fixed-restore", "override-interface", "recover"):
-        raise NotUnderstood(f"{word[:40]!r} is not understood here")
-    reading.losslessness[place] = replace(known, lines=(*known.lines, block.number))
-    return True
 
 
 def losslessness(reading: Reading, found: list[QosPolicy]) -> tuple[Losslessness, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.device_config import Losslessness
 from policyhub.domain.objects import AddressObject
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import BARE, COMPARED, WITH_VALUE, AclSyntax
@@ -31,6 +30,3 @@ class Reading(IosReading):
     vlan_maps: dict[str, list[Block]] = field(default_factory=dict)
     vlan_filters: list[tuple[str, str, int]] = field(default_factory=list)
     pools: list[AddressObject] = field(default_factory=list)
-
-    def lossless(self, place: str) -> Losslessness:
-        return self.losslessness.get(place) or Losslessness(place)
