@@ -1,4 +1,4 @@
-"""The books for platforms whose configuration is JSON: a member is read, listed as holding no rule, or unparsed."""
+"""The books for platforms whose configuration is JSON or XML: a member is read, listed or unparsed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from policyhub.vendorkit.json_lines import Document, Node, read_json
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, number_in, prefix_set
 from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendorkit.xml_lines import read_xml
 
 REMARKS = ("#", "!", "//", "$ ")  # what people keep around answers: the command, and where it was asked
+BRACKETS = "{}[], "
+MARKUP = ("<?", "<!--", "-->", "$Id", "$Date", "$Revision")  # of XML: declarations and comments
 MOST_TEXT = 400
 
 
@@ -34,11 +37,15 @@ class JsonBooks:
         books.by_number = {line.number: line for line in books.lines}
         kept: list[Line] = []
         for line in books.lines:
-            if is_prompt(line.text) or line.text.startswith(REMARKS):
+            is_markup = bool(kept) and kept[0].text.startswith("<")  # its text and comments may look like anything
+            if not is_markup and (is_prompt(line.text) or line.text.startswith(REMARKS)):
                 books.ledger.understood(line.number)
             elif line.text:
                 kept.append(line)
-        books.document = read_json(kept) if any(line.text[0] in "{[" for line in kept) else Document()
+        if any(line.text[0] == "<" for line in kept):
+            books.document = read_xml(kept)
+        elif any(line.text[0] in "{[" for line in kept):
+            books.document = read_json(kept)
         for number, reason in books.document.odd.items():
             books.refuse(range(number, number + 1), reason)
         return books
@@ -72,14 +79,14 @@ class JsonBooks:
     def refuse(self, numbers: range, reason: str) -> None:
         for number in numbers:
             line = self.by_number.get(number)
-            if line is not None and line.text.strip("{}[], "):
+            if line is not None and line.text.strip(BRACKETS):
                 self.ledger.unparsed(line, reason)
 
     def finish(self) -> None:
         """Lines that nobody has booked: brackets are understood, everything else is unparsed."""
         for line in self.lines:
             if line.text and not self.ledger.is_booked(line.number):
-                if line.text.strip("{}[], "):
+                if line.text.strip(BRACKETS) and not line.text.startswith(MARKUP):
                     self.ledger.unparsed(line, NOT_UNDERSTOOD)
                 else:
                     self.ledger.understood(line.number)

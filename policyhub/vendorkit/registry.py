@@ -31,6 +31,7 @@ BUILT_IN = {
     "nvidia_cumulus": "policyhub.vendors.nvidia_cumulus",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
     "sonic": "policyhub.vendors.sonic",
+    "vmware_nsx": "policyhub.vendors.vmware_nsx",
 }
 SURE = 0.5
 

@@ -37,6 +37,7 @@ FOLDERS = {
     "nvidia_cumulus": ("cumulus",),
     "paloalto_panos": ("paloalto_panos",),
     "sonic": ("sonic",),
+    "vmware_nsx": ("vmware_nsx",),
 }
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
@@ -61,6 +62,7 @@ MOST_UNPARSED = {
     "nvidia_cumulus": 0.0,
     "paloalto_panos": 0.001,
     "sonic": 0.0005,
+    "vmware_nsx": 0.0,
 }
 VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
