@@ -56,9 +56,9 @@ def excuse_paths(ledger: LineLedger, blocks: Iterable[Block], ignored: IgnoreLis
     """Sensitive lines that a row of `special` takes by where they stand, written `HEADER\\nLINE` (routing policy)."""
     for top in blocks:
         for below in top.walk():
-            if below is top or ledger.is_booked(below.number) or not is_sensitive(below.text):
+            if below is top or ledger.is_booked(below.number) or not ignored.excuses(f"{top.text}\n{below.text}"):
                 continue
-            if ignored.excuses(f"{top.text}\n{below.text}"):
+            if is_sensitive(below.text):
                 ledger.excuse(below.number)
 
 
