@@ -47,7 +47,7 @@ MOST_UNPARSED = {
     "azure": 0.0,
     "checkpoint_gaia": 0.001,
     "cisco_asa": 0.005,
-    "cisco_ios": 0.025,
+    "cisco_ios": 0.0055,
     "cisco_iosxr": 0.0005,
     "cisco_nxos": 0.002,
     "fortinet_fortios": 0.002,

@@ -15,6 +15,9 @@ VENDOR = Vendor(
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,
         Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.ZONES: Tier.REAL_OUTPUTS,
+        Capability.NAT: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.SIMULATED,

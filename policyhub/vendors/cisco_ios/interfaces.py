@@ -9,7 +9,7 @@ from policyhub.domain.device_config import Interface
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal
 from policyhub.vendorkit.time_ranges import read_time_range
-from policyhub.vendors.cisco_ios import maps
+from policyhub.vendors.cisco_ios import maps, port_queues
 from policyhub.vendors.cisco_ios.reading import Reading
 
 SPEED_BY_NAME = tuple(
@@ -28,8 +28,17 @@ SPEED_BY_NAME = tuple(
         ("ethernet", 10**7),
     )
 )
+VRF = re.compile(r"(?:ip )?vrf forwarding (\S+)", re.IGNORECASE)
+MTU = re.compile(r"(?:ip )?mtu (\d{2,5})", re.IGNORECASE)
 NOT_POLICY = ("switchport", "no switchport")
-UNDERSTOOD = ("no ip address", "no shutdown", "ip unnumbered", "no ip access-group", "no service-policy")
+UNDERSTOOD = (
+    "no ip address",
+    "no shutdown",
+    "ip unnumbered",
+    "no ip access-group",
+    "no ipv6 traffic-filter",
+    "no service-policy",
+)
 
 
 @dataclass(slots=True)
@@ -78,6 +87,12 @@ def _bound(reading: Reading, place: str, child: Block) -> bool:
         _bind(reading, 0, place, child, 2)
     elif first == "service-policy":
         _attach(reading, place, child)
+    elif first == "ip" and second == "nat" and words.peek(2).lower() in ("inside", "outside") and len(words.words) == 3:
+        reading.nat_sides.setdefault(words.peek(2).lower(), []).append(place)
+    elif first == "mls" and words.peek(2).lower() == "dscp-mutation" and words.peek(3):
+        reading.mutations.setdefault(words.peek(3), []).append(place)
+    elif first in port_queues.WORDS:
+        return port_queues.read_line(reading, place, child)
     elif first in ("mls", "qos", "no") and "trust" in child.text:
         maps.read_trust(reading, place, child)
     else:
@@ -122,6 +137,10 @@ def _line(reading: Reading, port: _Port, child: Block) -> bool:
         port.interface = replace(interface, speed_bps=int(words.next()[:7]) * 10**6)
     elif word == "bandwidth" and is_decimal(words.peek()):
         return True  # a metric for routing and percentages; the port's speed is another thing
+    elif (found := VRF.fullmatch(child.text)) is not None:
+        port.interface = replace(interface, vrf=found[1])
+    elif (found := MTU.fullmatch(child.text)) is not None:
+        port.interface = replace(interface, mtu=int(found[1]))
     elif word in ("ip", "ipv6") and words.accept("address"):
         text = interface_address(words, word)
         port.interface = replace(interface, addresses=(*interface.addresses, text)) if text else interface

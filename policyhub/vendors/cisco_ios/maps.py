@@ -9,6 +9,7 @@ from importlib.resources import files
 from policyhub.domain.qos import DscpMap, Trust, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
+from policyhub.vendors.cisco_ios import port_queues
 from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
 
 DEFAULT_DSCP_TO_COS: tuple[int, ...] = tuple(
@@ -20,7 +21,7 @@ PHYSICAL = re.compile(
 
 
 def read_mls(reading: Reading, block: Block) -> None:
-    """Global `mls qos ..`; queue maps and mutations are recognised, not modelled (their queues are not ranked yet)."""
+    """Global `mls qos ..`; maps and queues."""
     words = Words(block.words, 1)
     if not words.accept("qos"):
         raise NotUnderstood("not understood")
@@ -30,15 +31,20 @@ def read_mls(reading: Reading, block: Block) -> None:
         _read_map(reading, words, block)
     elif words.accept("aggregate-policer"):
         reading.mqc.aggregate_policers[words.next("a name")] = block
+    elif words.peek().lower() in ("srr-queue", "queue-set"):
+        port_queues.read_global(reading, words, block)
     elif not words.accept("rewrite"):
-        raise NotUnderstood(f"mls qos {words.peek()[:40]!r} is not modelled")
+        raise NotUnderstood(
+            f"mls qos {words.peek()[:40]!r} is not modelled" if not words.accept("statistics-export") else "not understood"
+        )
 
 
 def _read_map(reading: Reading, words: Words, block: Block) -> None:
     """`mls qos map dscp-cos 8 10 to 1`: at most 13 marks per line, lines add up."""
     kind = words.next("a map").lower()
     if kind != "dscp-cos":
-        raise NotUnderstood(f"map {kind[:40]!r} is not modelled")
+        port_queues.read_map(reading, kind, words, block)
+        return
     marks: list[int] = []
     while words and words.peek().lower() != "to":
         try:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable
 
 from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.rules import Action
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
-from policyhub.vendorkit.ios_lines import note_selectors, without_banners
+from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
-from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
-from policyhub.vendorkit.lexing import NotUnderstood, score
-from policyhub.vendors.cisco_ios import access, interfaces, maps, objects, qos, zones
+from policyhub.vendorkit.ios_vlan_maps import policies as vlan_policies
+from policyhub.vendorkit.ios_vlan_maps import read_vlan
+from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, is_sensitive
+from policyhub.vendorkit.lexing import NotUnderstood, Words, score
+from policyhub.vendors.cisco_ios import access, interfaces, maps, nat, objects, port_queues, qos, zones
 from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
 
 NAME = "cisco_ios"
@@ -70,22 +73,15 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
     "mls": maps.read_mls,
+    "vlan": read_vlan,
+    "no": lambda reading, block: _no(reading, block),
     "zone": zones.read_zone,
     "zone-pair": zones.read_zone_pair,
 }
 REASONS = (
-    (re.compile(r"^ip nat\b"), "NAT is recognised, not modelled"),
     (re.compile(r"^(no|clear|default) "), "a command, not configuration"),
-    (
-        re.compile(r"^(route-map|ip prefix-list|ipv6 prefix-list|ip as-path|ip community-list|router )"),
-        "routing policy is not modelled",
-    ),
     (re.compile(r"^aaa "), "authentication rules are not modelled"),
     (re.compile(r"^crypto "), "VPN policy is not modelled"),
-    (re.compile(r"^vlan (access-|filter)"), "VLAN maps are not modelled"),
-    (re.compile(r"^ip (local )?policy "), "policy-based routing is not modelled"),
-    (re.compile(r"^priority-queue "), "priority queues of a port are not modelled"),
-    (re.compile(r"^(srr-queue|wrr-queue|rcv-queue|queue-set|tx-queue|hold-queue|max-reserved)"), "port queues are not modelled"),
     (re.compile(r"^rate-limit "), "committed access rate of a port is not modelled"),
     (re.compile(r"^(auto qos|macro|mls qos|qos )"), "this QoS line is not modelled"),
 )
@@ -98,12 +94,13 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading = Reading()
-    lines = read_lines(text)
+    lines = read_lines(text.replace("\\x20", " ") if "\\x20" in text else text)  # captures that write blanks so
     blocks = read_blocks(without_banners(reading.ledger, reading.ledger.without_long(lines)), is_comment, adopts)
     for block in blocks:
         _dispatch(reading, block)
-    policies = [*access.policies(reading), *zones.policies(reading)]
-    found = qos_policies(reading.mqc)
+    policies = [*access.policies(reading), *zones.policies(reading), *vlan_policies(reading, Action.PERMIT)]
+    found = [*qos_policies(reading.mqc), *port_queues.policies(reading)]
+    excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
     return DeviceConfig(
         platform=NAME,
@@ -114,13 +111,18 @@ def parse(text: str) -> DeviceConfig:
         dscp_maps=maps.dscp_maps(reading),
         trusts=maps.trusts(reading),
         interfaces=tuple(reading.interfaces.values()),
-        addresses=reading.groups.address_objects(),
+        addresses=(*reading.groups.address_objects(), *reading.pools),
         services=reading.groups.service_objects(),
         groups=reading.groups.object_groups(),
         zones=zones.zones(reading),
         schedules=tuple(reading.schedules),
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
+        nat_rules=tuple(nat.rules(reading)),
+        routes=tuple(reading.routes),
+        evaluation=nat.evaluation(reading),
+        qos_maps=port_queues.maps(reading),
+        special=reading.ledger.special_lines,
     )
 
 
@@ -152,8 +154,31 @@ def _dispatch(reading: Reading, block: Block) -> None:
         handler(reading, block)
         reading.ledger.understood(block.number)
     except NotUnderstood as reason:
-        if not IGNORED.takes(block.text):
+        if not IGNORED.takes(block.text) and not (is_sensitive(block.text) and IGNORED.excuses(block.text)):
             reading.ledger.unparsed(block.line, _reason(block.text, str(reason)))
+
+
+def _route(reading: Reading, block: Block) -> None:
+    """`ip|ipv6 route [vrf V] ..`; forms of other kinds are left to the ignore list."""
+    words = Words(block.words, 2)
+    vrf = words.next("a VRF") if words.accept("vrf") else ""
+    try:
+        reading.routes.append(static_route(words, vrf, (block.number,)))
+    except NotUnderstood as reason:
+        raise NotUnderstood(NOT_UNDERSTOOD) from reason
+
+
+def _no(reading: Reading, block: Block) -> None:
+    """A script takes away what it is about to write; behind the first such line it would take away what was read."""
+    words = block.words
+    family = {"ip": 4, "ipv6": 6}.get(words[1].lower() if len(words) > 1 else "")
+    is_list = family is not None and len(words) > 3 and words[2].lower() == "access-list"
+    if is_list and (family, words[-1]) not in reading.configured:
+        return
+    is_group = words[1:2] == ["object-group"] and len(words) == 4
+    if is_group and (words[2].lower() != "network", words[3]) not in reading.groups.groups:
+        return
+    raise NotUnderstood(NOT_UNDERSTOOD)
 
 
 def _reason(text: str, otherwise: str = NOT_UNDERSTOOD) -> str:
@@ -171,5 +196,9 @@ def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
             return access.read_named
         if second in ("http", "ssh", "ftp", "tftp", "scp") and any(w.lower() in ("access-class", "access-group") for w in words):
             return interfaces.read_access_user
+        if second == "nat" and word == "ip":
+            return nat.read_nat
+        if second == "route":
+            return _route
         return access.read_named if words[1:3] == ["FQDN", "access"] else None
     return HANDLERS.get(word)

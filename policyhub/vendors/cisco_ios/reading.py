@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from policyhub.domain.qos import DscpMap
+from policyhub.domain.objects import AddressObject
+from policyhub.domain.qos import DscpMap, QosMap, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_reading import IosReading
 from policyhub.vendorkit.service_names import ServiceNames
 
 PACKAGE = "policyhub.vendors.cisco_ios"
 NAMES = ServiceNames.of("policyhub.vendorkit", "ios_names.json")
+
+
+@dataclass(slots=True)
+class PortQueues:
+    """What the lines of one port said so far about its queues, by number of the queue."""
+
+    queues: dict[int, Queue] = field(default_factory=dict)
+    shapers: dict[int, Shaper] = field(default_factory=dict)
+    lines: dict[int, list[int]] = field(default_factory=dict)
+    marks: dict[int, set[int]] = field(default_factory=dict)
+    whole: Shaper | None = None
+    notes: list[str] = field(default_factory=list)
+    whole_lines: list[int] = field(default_factory=list)
+
+    def change(self, number: int, line: int, **changes: object) -> None:
+        known = self.queues.get(number) or Queue(str(number))
+        self.queues[number] = replace(known, **changes)  # type: ignore[arg-type]
+        self.lines.setdefault(number, []).append(line)
 
 
 @dataclass(slots=True)
@@ -26,3 +45,12 @@ class Reading(IosReading):
     dscp_to_cos: dict[int, int] = field(default_factory=dict)
     dscp_to_cos_lines: list[int] = field(default_factory=list)
     maps: list[DscpMap] = field(default_factory=list)
+    vlan_maps: dict[str, list[Block]] = field(default_factory=dict)
+    vlan_filters: list[tuple[str, str, int]] = field(default_factory=list)
+    pools: list[AddressObject] = field(default_factory=list)
+    nat_sides: dict[str, list[str]] = field(default_factory=dict)
+    port_queues: dict[str, PortQueues] = field(default_factory=dict)
+    queue_marks: dict[tuple[str, int], tuple[set[int], list[int]]] = field(default_factory=dict)
+    queue_notes: list[tuple[str, int]] = field(default_factory=list)
+    qos_maps: list[QosMap] = field(default_factory=list)
+    mutations: dict[str, list[str]] = field(default_factory=dict)
