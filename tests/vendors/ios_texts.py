@@ -47,7 +47,6 @@ def worst_nxos(size: int) -> list[str]:
     uses = "".join(f"  permit ip addrgroup g{n % 99} any\n" for n in range(size // 2))
     clauses = "".join(f"vlan access-map m {n}\n  match ip address A\n  action drop\n" for n in range(size // 4))
     classes = "".join(f"  class c{n}\n    set qos-group 1\n" for n in range(size // 4))
-    scattered = "object-group ip address g\n" + "  10.0.0.0 0.85.85.0\n" * 200
     return [
         "ip access-list A\n" + rules,
         groups + "ip access-list A\n" + uses,

@@ -28,7 +28,7 @@ def analyse(
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
-    queues: the queues file of the contract; `sides` in it ({point: [prefix, ..]}) names what lies behind a point that stands alone.
+    queues: the queues file of the contract; `sides` in it ({point: [prefix, ..]}) names what lies behind a point standing alone.
     series: queues also give their fill of every millisecond.
 
     Without a bundle only marks changed between points are judged. A file damaged in the middle gives a partial report
