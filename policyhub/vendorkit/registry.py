@@ -32,6 +32,7 @@ BUILT_IN = {
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
     "sonic": "policyhub.vendors.sonic",
     "vmware_nsx": "policyhub.vendors.vmware_nsx",
+    "vyos": "policyhub.vendors.vyos",
 }
 SURE = 0.5
 

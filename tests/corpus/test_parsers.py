@@ -38,6 +38,7 @@ FOLDERS = {
     "paloalto_panos": ("paloalto_panos",),
     "sonic": ("sonic",),
     "vmware_nsx": ("vmware_nsx",),
+    "vyos": ("vyos",),
 }
 # Share of unparsed lines in configurations (outputs of other commands are left out). Most of what is left is NAT and routing
 # policy, recognised and kept with that reason. Lower a bound when a parser gets better, never raise it.
@@ -63,11 +64,14 @@ MOST_UNPARSED = {
     "paloalto_panos": 0.001,
     "sonic": 0.0005,
     "vmware_nsx": 0.0,
+    "vyos": 0.002,
 }
 VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_nft_vectors.py reads them
 OUTPUTS = (
     "azure_configs__VM-vnet",  # other resources than network security groups
     "azure_configs__vm1346",
+    "vyos/hc__vyos_remediation",  # commands that change a configuration
+    "vyos/hc__vyos_rollback",
     "show_version",
     "ntc__fortinet_get",
     "show_vtp",
