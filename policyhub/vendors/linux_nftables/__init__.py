@@ -15,6 +15,7 @@ VENDOR = Vendor(
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,
         Capability.OBJECTS: Tier.REAL_OUTPUTS,
+        Capability.NAT: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.HARDWARE,

@@ -61,6 +61,8 @@ class Facts:
     references: list[str] = field(default_factory=list)
     action: Action = Action.CONTINUE
     jumps: list[str] = field(default_factory=list)
+    returns: bool = True
+    nat: str = ""
     logged: bool = False
     comment: str = ""
     counter: tuple[int, int] | None = None

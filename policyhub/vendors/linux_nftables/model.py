@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import NOWHERE
+from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy
 from policyhub.domain.rules import Action, Binding, Policy, Rule
@@ -15,10 +16,10 @@ from policyhub.vendors.linux_nftables.facts import Facts, Inexact, address_of, k
 from policyhub.vendors.linux_nftables.lexer import Token, text_of
 from policyhub.vendors.linux_nftables.reading import NAMES, VERSIONS, Chain, Reading, RuleText, SetDef, Table
 from policyhub.vendors.linux_nftables.rules import Analysed, analyse
+from policyhub.vendors.linux_nftables.translate import nat_rule
 
 DEFAULTS = {"accept": Action.PERMIT, "drop": Action.DENY, "": Action.PERMIT}
 DORMANT = "the table is dormant: its chains are not attached"
-NAT_NOTE = "to which addresses and ports it translates is not modelled"
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class CountedRule:
 class Built:
     policies: list[Policy] = field(default_factory=list)
     qos_policies: list[QosPolicy] = field(default_factory=list)
+    nat_rules: list[NatRule] = field(default_factory=list)
     counted: list[CountedRule] = field(default_factory=list)
 
 
@@ -103,7 +105,10 @@ def _chain(
         is_nat = is_nat or known.is_nat
         for branch, facts in enumerate(known.facts, 1):
             own = name if len(known.facts) == 1 else f"{name}.{branch}"
-            rules.append(_rule(table, own, key, text, known, facts))
+            rule = _rule(table, own, key, text, known, facts)
+            rules.append(rule)
+            translated = nat_rule(rule, facts.nat, chain, title)
+            built.nat_rules.extend([translated] if translated is not None else [])
         made = _qos_class(name, known, text)
         if made is not None:
             classes.append(made)
@@ -128,6 +133,8 @@ def _rule(table: Table, name: str, key: str, text: RuleText, known: Analysed, fa
         "",
         key,
         references,
+        f"{table.title} {facts.jumps[0]}" if facts.jumps and facts.action is Action.CONTINUE else "",
+        facts.returns,
     )
 
 
@@ -144,8 +151,6 @@ def _policy(table: Table, chain: Chain, title: str, rules: list[Rule], bases: tu
         notes.append("reached from " + ", ".join(f"{table.title} {base}" for base in bases))
     else:
         notes.append("no base chain jumps here")
-    if is_nat:
-        notes.append(NAT_NOTE)
     default = DEFAULTS.get(chain.policy) if chain.hook else None
     purpose = "nat" if is_nat else "arp" if table.family == "arp" else "filter"
     family = VERSIONS.get(table.family, 0)

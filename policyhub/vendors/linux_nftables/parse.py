@@ -9,6 +9,7 @@ from policyhub.vendorkit.blocks import Block, Line, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendors.linux_nftables.hooks import evaluation
 from policyhub.vendors.linux_nftables.model import Built, build, objects
 from policyhub.vendors.linux_nftables.reading import PACKAGE, Reading
 from policyhub.vendors.linux_nftables.structure import read_ruleset
@@ -67,4 +68,6 @@ def parse(text: str) -> DeviceConfig:
         groups=groups,
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
+        nat_rules=tuple(built.nat_rules),
+        evaluation=evaluation(reading.tables.values()),
     )

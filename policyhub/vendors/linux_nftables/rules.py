@@ -195,6 +195,7 @@ def _verdict(facts: Facts, nodes: list[Node]) -> None:
         facts.action = Action.PERMIT if words[0] == "accept" else Action.DENY
     elif words[:1] in (["jump"], ["goto"]) and len(words) == 2:
         facts.jumps.append(words[1])
+        facts.returns = words[0] == "jump"
         facts.references.append(f"chain {words[1]}")
     elif words[:1] not in (["return"], ["continue"]):
         raise NotUnderstood(f"{text_of(nodes)[:40]!r} is not a verdict")
@@ -227,12 +228,17 @@ def _nothing(state: _State) -> None:
     """`return`, `continue`, `notrack`: evaluation goes on elsewhere, nothing is decided here."""
 
 
-def _jump(state: _State) -> None:
+def _jump(state: _State, returns: bool = True) -> None:
     node = state.cursor.next("a chain")
     if isinstance(node, Group):
-        raise NotUnderstood("a chain without a name is not modelled")
+        raise NotUnderstood("a chain is expected")
     state.facts.jumps.append(node.text)
+    state.facts.returns = returns
     state.facts.references.append(f"chain {node.text}")
+
+
+def _goto(state: _State) -> None:
+    _jump(state, returns=False)
 
 
 def _queue(state: _State) -> None:
@@ -248,13 +254,15 @@ def _queue(state: _State) -> None:
 
 
 def _nat(state: _State) -> None:
-    """The packet is accepted and rewritten; to what is not modelled."""
+    """The packet is accepted and rewritten (`translate.py` says to what)."""
+    begin = state.cursor.at - 1
     state.is_nat = True
     state.facts.action = Action.PERMIT
     if state.cursor.word() in ("ip", "ip6"):
         state.facts.only(4 if state.cursor.word() == "ip" else 6)
     while state.cursor and state.cursor.word() not in ("comment", "counter"):
         state.cursor.at += 1
+    state.facts.nat = state.cursor.text(begin)
 
 
 def _counter(state: _State) -> None:
@@ -395,7 +403,7 @@ def _last(state: _State) -> None:
 
 
 STATEMENTS: dict[str, Callable[[_State], None]] = {
-    "accept": _accept, "drop": _drop, "reject": _reject, "jump": _jump, "goto": _jump, "queue": _queue, "counter": _counter,
+    "accept": _accept, "drop": _drop, "reject": _reject, "jump": _jump, "goto": _goto, "queue": _queue, "counter": _counter,
     "log": _log, "limit": _limit, "quota": _quota, "comment": _comment, "meter": _meter, "flow": _flow, "synproxy": _synproxy,
     "last": _last, **dict.fromkeys(("return", "continue", "notrack"), _nothing), **dict.fromkeys(NAT_WORDS, _nat),
     **dict.fromkeys(("add", "update", "delete", "set"), _update_set), **dict.fromkeys(("dup", "fwd"), _to),

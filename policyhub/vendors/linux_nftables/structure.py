@@ -79,10 +79,49 @@ def _top(reading: Reading, statement: list[Node]) -> None:
         _remove(reading, words)
     elif first == "include":
         raise NotUnderstood("an included file is not read")
-    elif first in ("list", "reset", "rename", "replace", "monitor", "describe", "undefine", "export"):
+    elif first == "rename":
+        _rename(reading, words)
+    elif _names_a_chain(reading, words):
+        _add(
+            reading,
+            [Token("word", "add", statement[0].line), Token("word", "rule", statement[0].line), *statement],
+            ["add", "rule", *words],
+        )
+    elif first in ("list", "reset", "replace", "monitor", "describe", "undefine", "export"):
         raise NotUnderstood(COMMAND)
     else:
         raise NotUnderstood("not understood")
+
+
+def _names_a_chain(reading: Reading, words: list[str]) -> bool:
+    """`[family] table chain ..`: `add rule` may be left out when both exist."""
+    try:
+        family, name, at = _target(words, 0)
+    except NotUnderstood:
+        return False
+    table = reading.tables.get((family, name))
+    return table is not None and at < len(words) and words[at] in table.chains
+
+
+def _rename(reading: Reading, words: list[str]) -> None:
+    """`rename chain [family] table OLD NEW`."""
+    if words[1:2] != ["chain"]:
+        raise NotUnderstood(COMMAND)
+    family, name, at = _target(words, 2)
+    table = reading.tables.get((family, name))
+    if table is None or len(words) != at + 2 or words[at] not in table.chains or words[at + 1] in table.chains:
+        raise NotUnderstood("the chain is not defined here")
+    old, new = words[at : at + 2]
+    table.chains[old].name = new
+    table.chains = {chain.name: chain for chain in table.chains.values()}
+    for rule in (rule for chain in table.chains.values() for rule in chain.rules):
+        before = [Token("word", "", 0), *rule.nodes]
+        rule.nodes = [
+            node._replace(text=new)
+            if isinstance(node, Token) and node.text == old and _word_of(last) in ("jump", "goto")
+            else node
+            for last, node in zip(before, rule.nodes, strict=False)
+        ]
 
 
 def _define(reading: Reading, statement: list[Node], words: list[str]) -> None:
@@ -156,7 +195,7 @@ def _in_chain(reading: Reading, table: Table, chain: Chain, statement: list[Node
     elif first == "comment" and len(words) == 2:
         return
     else:
-        _rule(reading, chain, statement)
+        _rule(reading, table, chain, statement)
 
 
 def _hook(reading: Reading, chain: Chain, statement: list[Node], words: list[str]) -> None:
@@ -185,11 +224,28 @@ def _devices(reading: Reading, nodes: Sequence[Node]) -> list[str]:
     return found
 
 
-def _rule(reading: Reading, chain: Chain, statement: list[Node]) -> None:
+def _rule(reading: Reading, table: Table, chain: Chain, statement: list[Node]) -> None:
     handle = next((node.text for node in statement if isinstance(node, Token) and node.kind == "handle"), "")
     first, last = line_span(statement)
-    chain.rules.append(RuleText(reading.expand(statement), tuple(range(first, last + 1)), handle))
+    nodes = _named(reading, table, chain, statement)
+    chain.rules.append(RuleText(reading.expand(nodes), tuple(range(first, last + 1)), handle))
     reading.ledger.understood(*range(first, last + 1))
+
+
+def _named(reading: Reading, table: Table, chain: Chain, statement: list[Node]) -> list[Node]:
+    """A chain without a name (`jump { .. }`) becomes one that is named after the chain it stands in."""
+    verb = next((i for i, node in enumerate(statement[:-1]) if _word_of(node) in ("jump", "goto")), None)
+    body = statement[verb + 1] if verb is not None else None
+    if verb is None or not isinstance(body, Group):
+        return statement
+    number = sum(name.startswith(f"{chain.name}#") for name in table.chains) + 1
+    inner = table.chains.setdefault(f"{chain.name}#{number}", Chain(f"{chain.name}#{number}"))
+    _chain(reading, table, inner.name, body, statement[verb:])
+    return [*statement[: verb + 1], Token("word", inner.name, body.line), *statement[verb + 2 :]]
+
+
+def _word_of(node: Node) -> str:
+    return node.text if isinstance(node, Token) else ""
 
 
 def _set(reading: Reading, table: Table, name: str, body: Group, statement: Sequence[Node]) -> None:
@@ -274,17 +330,34 @@ def _add(reading: Reading, statement: list[Node], words: list[str]) -> None:
 
 
 def _add_rule(reading: Reading, table: Table, statement: list[Node], words: list[str], at: int) -> None:
-    """`add rule` appends; `insert rule` stands first; a position cannot be followed without the handles of a device."""
+    """`add rule` appends, `insert rule` stands first; with a handle or an index they stand behind or in front of that rule."""
     chain = table.chains.setdefault(words[at], Chain(words[at]))
-    skip = _position(statement, words[at])
-    rest = statement[skip:]
-    if not rest or _words(rest)[:1] in (["handle"], ["position"], ["index"]):
-        raise NotUnderstood("a rule at a position is not modelled")
-    _rule(reading, chain, rest)
+    rest = statement[_position(statement, words[at]) :]
+    place: int | None = None
+    if _words(rest)[:1] in (["handle"], ["position"], ["index"]):
+        place = _place(chain, *[*_words(rest), ""][:2])
+        rest = rest[2:]
+    if not rest:
+        raise NotUnderstood("a rule is expected")
+    _rule(reading, table, chain, rest)
     chain.lines += line_span(statement)
-    if words[0] == "insert":
-        chain.rules.insert(0, chain.rules.pop())
+    made = chain.rules.pop()
+    if place is None:
+        place = 0 if words[0] == "insert" else len(chain.rules)
+    elif words[0] != "insert":
+        place += 1
+    chain.rules.insert(place, made)
     reading.ledger.understood(*range(line_span(statement)[0], line_span(statement)[1] + 1))
+
+
+def _place(chain: Chain, kind: str, number: str) -> int:
+    """Where in the chain the rule with this handle or index stands. Raises NotUnderstood."""
+    if kind == "index" and is_decimal(number) and int(number[:9]) < len(chain.rules):
+        return int(number[:9])
+    found = next((i for i, rule in enumerate(chain.rules) if kind != "index" and rule.handle and rule.handle == number), None)
+    if found is None:
+        raise NotUnderstood("the handle is not in this text")
+    return found
 
 
 def _position(statement: Sequence[Node], chain: str) -> int:
@@ -302,9 +375,12 @@ def _remove(reading: Reading, words: list[str]) -> None:
             if not families or key[0] in families:
                 del reading.tables[key]
         return
-    if what not in ("table", "chain", "set", "map"):
+    if what not in ("table", "chain", "set", "map", "rule"):
         raise NotUnderstood(COMMAND)
     family, name, at = _target(words, 2)
+    if what == "rule":
+        _delete_rule(reading.tables.get((family, name)), words[at:])
+        return
     table = reading.tables.get((family, name))
     inner = words[at] if at < len(words) else ""
     if table is None:
@@ -322,3 +398,11 @@ def _remove(reading: Reading, words: list[str]) -> None:
         table.sets[inner].elements.clear()
     else:
         table.sets.pop(inner, None)
+
+
+def _delete_rule(table: Table | None, words: list[str]) -> None:
+    """`delete rule [family] table CHAIN handle N`."""
+    chain = table.chains.get(words[0]) if table is not None and words else None
+    if chain is None or words[1:2] != ["handle"] or len(words) != 3:
+        raise NotUnderstood("the handle is not in this text")
+    chain.rules.pop(_place(chain, "handle", words[2]))
