@@ -30,6 +30,7 @@ BUILT_IN = {
     "linux_nftables": "policyhub.vendors.linux_nftables",
     "nvidia_cumulus": "policyhub.vendors.nvidia_cumulus",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
+    "pf": "policyhub.vendors.pf",
     "sonic": "policyhub.vendors.sonic",
     "vmware_nsx": "policyhub.vendors.vmware_nsx",
     "vyos": "policyhub.vendors.vyos",

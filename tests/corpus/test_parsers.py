@@ -72,6 +72,14 @@ VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_
 OUTPUTS = (
     "azure_configs__VM-vnet",  # other resources than network security groups
     "azure_configs__vm1346",
+    "pf/fwb__firewall-ipv6",  # shell scripts and rc.conf around pf
+    "pf/fwb__firewall100",
+    "pf/fwb__firewall106",
+    "pf/fwb__firewall107",
+    "pf/fwb__firewall109",
+    "pf/fwb__firewall34",
+    "pf/fwb__firewall51",
+    "pf/fwb__firewall8",
     "vyos/hc__vyos_remediation",  # commands that change a configuration
     "vyos/hc__vyos_rollback",
     "show_version",
