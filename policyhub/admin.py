@@ -29,6 +29,8 @@ from policyhub.models import (
     Finding,
     HostKey,
     KillSwitch,
+    Preflight,
+    PreflightResult,
     Realm,
     Schedule,
     Sweep,
@@ -171,6 +173,18 @@ class ConfigSnapshotAdmin(ReadOnlyAdmin):
     hidden = ("text_envelope", "counters_envelope", "queues_envelope")
     list_display = ("device", "taken_at", "taken_by", "lines", "rules", "unparsed")
     list_select_related = ("device",)
+
+
+@admin.register(Preflight)
+class PreflightAdmin(ReadOnlyAdmin):
+    list_display = ("pk", "state", "started_at", "started_by", "finished_at")
+
+
+@admin.register(PreflightResult)
+class PreflightResultAdmin(ReadOnlyAdmin):
+    list_display = ("preflight", "device", "state", "platform", "version", "collected")
+    list_filter = ("state",)
+    list_select_related = ("preflight", "device")
 
 
 @admin.register(Change)

@@ -98,8 +98,8 @@ class Look:
     offered: PublicKey | None = None
     error: TransportError | None = None
 
-    def ok(self, name: str, said: str = "", **values: object) -> None:
-        self.steps.append(Step(name, OK, Message(said, values) if said else Message("")))
+    def ok(self, name: str, template: str = "", **values: object) -> None:
+        self.steps.append(Step(name, OK, Message(template, values)))
 
     def failed(self, name: str, said: Message, cure: Message) -> None:
         self.steps.append(Step(name, FAILED, said, cure))

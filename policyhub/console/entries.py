@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from policyhub.console import labels, registry
+from policyhub.console import labels, onboarding_view, registry
 from policyhub.console.registry import (
     Alarm,
     Event,
@@ -76,6 +76,7 @@ def register() -> None:
         SearchGroup("findings", gettext_lazy("Findings"), _find_findings, 30, "policyhub.view_finding"),
         SearchGroup("changes", gettext_lazy("Changes"), _find_changes, 40, "policyhub.view_change"),
     )
+    registry.streams.register(Stream("preflight", onboarding_view.events, "policyhub.view_device"))
     registry.streams.register(Stream("change", _change_events, "policyhub.view_change"), Stream("home", _home_events))
     registry.pulses.register(Pulse("policy", home.pulse))
 

@@ -167,3 +167,40 @@ class DeviceLoginForm(PasswordForm):
 class KillSwitchForm(ReasonForm):
     scope = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
     engage = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+
+MOST_INVENTORY = 5 * 1024 * 1024
+
+
+class InventoryUploadForm(forms.Form):
+    """An inventory as a file; `text` and `name` are what became of it."""
+
+    file = forms.FileField(label=_("Inventory file"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        file = cleaned.get("file")
+        if not file:
+            raise ValidationError(_("Choose a file."))
+        if (file.size or 0) > MOST_INVENTORY:
+            raise ValidationError(_("The file is larger than 5 MB. Use policyhub device import for it."))
+        for encoding in ("utf-8-sig", "gb18030"):
+            try:
+                return {"text": file.read().decode(encoding), "name": str(file.name or "inventory")[:200]}
+            except UnicodeDecodeError:
+                file.seek(0)
+        raise ValidationError(_("The file is neither UTF-8 nor GB18030 text."))
+
+
+class InventoryApplyForm(PasswordForm):
+    """The file that was previewed, once more, and who is at the keyboard: devices get credentials by it."""
+
+    text = forms.CharField(widget=forms.HiddenInput, strip=False, max_length=MOST_INVENTORY)
+    name = forms.CharField(widget=forms.HiddenInput, max_length=200)
+
+
+class PreflightForm(forms.Form):
+    """device: only this one."""
+
+    collect = forms.BooleanField(label=_("Keep what is read as their configuration"), required=False)
+    device = forms.IntegerField(required=False, min_value=1, max_value=MOST_KEY, widget=forms.HiddenInput)

@@ -86,11 +86,12 @@ GUARDRAILS: dict[str, Text] = {
 TONES = {
     "good": {
         "confirmed", "verified", "installed", "active", "trusted", "done", "ingested", "resolved", "helped", "stands", "applied",
+        "ok",
     },
     "bad": {
         "failed", "revert-failed", "broken", "revoked", "poisoned", "regressed", "needs-person", "harmed", "refused", "partial",
     },
-    "wait": {"proposed", "pending", "new", "draft", "stored", "unknown"},
+    "wait": {"proposed", "pending", "new", "draft", "stored", "unknown", "waiting"},
     "busy": {
         "approved", "preflight", "armed", "pushing", "pushed", "reverting", "applying", "withdrawing", "running",
     },
@@ -116,6 +117,7 @@ WORDS: dict[str, Text] = {
     "access": _("access"),
     "firewall": _("firewall"),
     "router": _("router"),
+    "bastion": _("bastion"),
 }
 
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from policyhub.console.views import account, changes, devices, events, findings, groups, home, search, system
+from policyhub.console.views import account, changes, devices, events, findings, groups, home, onboarding, search, system
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -19,6 +19,12 @@ urlpatterns = [
     path("devices/", devices.index, name="devices"),
     path("devices/groups/", groups.index, name="devices-groups"),
     path("devices/groups/<int:pk>/mode/", groups.set_mode, name="devices-mode"),
+    path("devices/import/", onboarding.upload, name="devices-import"),
+    path("devices/preflights/", onboarding.index, name="preflights"),
+    path("devices/preflights/start/", onboarding.start, name="preflights-start"),
+    path("devices/preflights/<int:pk>/", onboarding.detail, name="preflights-detail"),
+    path("devices/preflights/<int:pk>/cancel/", onboarding.cancel, name="preflights-cancel"),
+    path("devices/<int:pk>/diff/", onboarding.diff, name="devices-diff"),
     path("devices/<int:pk>/", devices.detail, name="devices-detail"),
     path("devices/<int:pk>/rules/", devices.rules, name="devices-rules"),
     path("devices/<int:pk>/release/", devices.release, name="devices-release"),

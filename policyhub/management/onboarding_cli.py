@@ -104,12 +104,12 @@ def _site(args: argparse.Namespace) -> int:
 
 def _preflight(args: argparse.Namespace) -> int:
     from policyhub.actions import preflights
-    from policyhub.models import Device, PreflightResult
+    from policyhub.models import PreflightResult
+    from policyhub.queries import listings
 
     if not 1 <= args.workers <= 64:
         raise BadInput("--workers is a number from 1 to 64")
-    everyone = Device.objects.filter(enabled=True).exclude(host="").exclude(role=Device.Role.BASTION)
-    devices = [_device(name) for name in args.name] or list(everyone)
+    devices = [_device(name) for name in args.name] or list(listings.examinable())
     run = preflights.start(devices, collecting=args.collect, queue=False, actor=ACTOR, now=_now())
     rows: list[PreflightResult] = []
     try:

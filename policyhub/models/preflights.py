@@ -26,8 +26,8 @@ class Preflight(models.Model):
 
     class Meta:
         ordering = ("-pk",)
-        verbose_name = _("preflight")
-        verbose_name_plural = _("preflights")
+        verbose_name = _("device preflight")
+        verbose_name_plural = _("device preflights")
 
     def __str__(self) -> str:
         return f"preflight #{self.pk}"
@@ -47,7 +47,7 @@ class PreflightResult(models.Model):
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
 
-    preflight = models.ForeignKey(Preflight, models.CASCADE, related_name="results")
+    preflight = models.ForeignKey(Preflight, models.CASCADE, related_name="results", verbose_name=_("device preflight"))
     device = models.ForeignKey(Device, models.CASCADE, related_name="preflights")
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
     steps = models.JSONField(default=list)

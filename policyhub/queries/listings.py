@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from policyhub.models import AuditEntry, Change, ChangeEvent, ConfigSnapshot, Device, DeviceGroup, Finding, HostKey, Sweep
+from policyhub.models import (
+    AuditEntry,
+    Change,
+    ChangeEvent,
+    ConfigSnapshot,
+    Device,
+    DeviceGroup,
+    Finding,
+    HostKey,
+    Preflight,
+    PreflightResult,
+    Sweep,
+)
 from policyhub.queries.findings import OPEN
 
 SEALED = ("text_envelope", "counters_envelope", "queues_envelope")
@@ -55,7 +67,7 @@ def device(pk: int) -> QuerySet[Device]:
     )[:20]
     return (
         Device.objects.filter(pk=pk)
-        .select_related("realm", "group", "collect_credential", "push_credential")
+        .select_related("realm", "group", "bastion", "collect_credential", "push_credential")
         .prefetch_related(
             Prefetch("host_keys", HostKey.objects.order_by("state", "-first_seen_at")),
             Prefetch("snapshots", snapshots, to_attr="recent_snapshots"),
@@ -65,6 +77,23 @@ def device(pk: int) -> QuerySet[Device]:
             Prefetch("changes", Change.objects.order_by("-pk")[:10], to_attr="recent_changes"),
         )
     )
+
+
+def preflights() -> QuerySet[Preflight]:
+    """Newest first, with how many devices each has (`size`), is done with (`done`) and failed at (`bad`)."""
+    waiting = (PreflightResult.State.WAITING, PreflightResult.State.RUNNING)
+    return Preflight.objects.annotate(
+        size=Count("results"),
+        done=Count("results", filter=~Q(results__state__in=waiting)),
+        bad=Count("results", filter=Q(results__state=PreflightResult.State.FAILED)),
+    ).order_by("-pk")
+
+
+def examinable(only: int | None = None) -> QuerySet[Device]:
+    """Devices that a preflight looks at: enabled, with an address, no bastion; or just the one that was asked for."""
+    if only is not None:
+        return Device.objects.filter(pk=only)
+    return Device.objects.filter(enabled=True).exclude(host="").exclude(role=Device.Role.BASTION)
 
 
 def groups() -> QuerySet[DeviceGroup]:

@@ -114,6 +114,12 @@ def section_lines(text: str) -> list[str]:
     return changes_view.section_lines(text)
 
 
+@register.simple_tag
+def error_said(error: Any) -> str:
+    """What an error of ours says, in the reader's language."""
+    return labels.said(error.said.template, error.said.as_json()["values"])
+
+
 @register.filter
 def quarantine(reason: str) -> str:
     return labels.quarantine(reason)

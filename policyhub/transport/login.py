@@ -55,25 +55,11 @@ def connect(
     with ExitStack() as stack, _known_hosts_file(address, trusted) as path, _told_apart(address, trusted):
         sock = opened(address, way, stack, timeout_s=min(timeout_s, CONNECT_TIMEOUT_S)) if way.via is not None else None
         connection: Any = netmiko.ConnectHandler(
+            device_type=device_type,
             sock=sock,
             disabled_algorithms=way.disabled,
-            device_type=device_type,
-            host=address.host,
-            port=address.port,
-            username=login.username,
-            password="" if login.private_key else login.password,
-            pkey=private_key(login.private_key),
-            secret=login.enable,
-            allow_agent=False,
-            use_keys=False,
-            ssh_strict=True,
-            system_host_keys=False,
-            alt_host_keys=True,
             alt_key_file=str(path),
-            conn_timeout=min(timeout_s, CONNECT_TIMEOUT_S),
-            auth_timeout=timeout_s,
-            banner_timeout=timeout_s,
-            auto_connect=True,
+            **_how(address, login, timeout_s),
         )
         connection.ways = stack.pop_all()
     if greeting is None:
@@ -85,6 +71,27 @@ def connect(
         drop(connection)
         raise
     return connection
+
+
+def _how(address: Address, login: Login, timeout_s: float) -> dict[str, Any]:
+    """One try with this login and no other, and only to a key of the file."""
+    return {
+        "host": address.host,
+        "port": address.port,
+        "username": login.username,
+        "password": "" if login.private_key else login.password,
+        "pkey": private_key(login.private_key),
+        "secret": login.enable,
+        "allow_agent": False,
+        "use_keys": False,
+        "ssh_strict": True,
+        "system_host_keys": False,
+        "alt_host_keys": True,
+        "conn_timeout": min(timeout_s, CONNECT_TIMEOUT_S),
+        "auth_timeout": timeout_s,
+        "banner_timeout": timeout_s,
+        "auto_connect": True,
+    }
 
 
 def _privilege(connection: Any, address: Address, login: Login) -> None:

@@ -175,7 +175,7 @@ def test_interface_with_a_foreign_policy_is_refused_with_the_reason(bench):
 def test_platform_that_is_only_read_takes_no_change(bench):
     bench.row.platform = "cisco_asa"
     bench.row.save()
-    with pytest.raises(DeviceClosed, match="files only"):
+    with pytest.raises(DeviceClosed, match="only read"):
         bench.plan()
     assert Change.objects.count() == 0
 

@@ -11,7 +11,19 @@ from django.contrib.auth.models import User
 from flowguard.models import Enforcement, EnforcementEvent, Guard, IdentityEntry, ObservationPoint, Sensor, StreamGap, Verdict
 from policyhub.actions import audit
 from policyhub.actions.secrets import seal
-from policyhub.models import Change, ConfigSnapshot, Device, DeviceGroup, Finding, HostKey, KillSwitch, Realm, Schedule
+from policyhub.models import (
+    Change,
+    ConfigSnapshot,
+    Device,
+    DeviceGroup,
+    Finding,
+    HostKey,
+    KillSwitch,
+    Preflight,
+    PreflightResult,
+    Realm,
+    Schedule,
+)
 from tests.support.sample_incident import SPEC, change, incident, timeline, verdict
 from tests.support.sample_network import PASSWORD, devices, findings, identities, inventory, sensors, users
 
@@ -32,6 +44,7 @@ class Sample:
     finding: Finding
     snapshot: ConfigSnapshot
     key: HostKey
+    preflight: Preflight
 
 
 def sample(now: datetime | None = None) -> Sample:
@@ -59,7 +72,36 @@ def sample(now: datetime | None = None) -> Sample:
         scope="campus", engaged=True, changed_by="wang.fang", changed_at=now, reason="frozen for the quarter's end"
     )
     audit.record("sample.made", actor=admin, at=now, devices=3)
-    return Sample(admin, viewer, approver, core, guard, proposed, confirmed, seen, active, finding, snapshot, key)
+    return Sample(
+        admin,
+        viewer,
+        approver,
+        core,
+        guard,
+        proposed,
+        confirmed,
+        seen,
+        active,
+        finding,
+        snapshot,
+        key,
+        preflight(core, edge, now),
+    )
+
+
+def preflight(core: Device, edge: Device, now: datetime) -> Preflight:
+    """One device that is ready, one that is not, with its cure."""
+    run = Preflight.objects.create(state="running", started_at=now, started_by="li.wei", collect=True)
+    good = [{"name": name, "state": "ok", "said": {"text": ""}, "cure": {"text": ""}} for name in ("reachable", "show version")]
+    text = "check address, port, routing and the access list of its management port"
+    said = {"text": "%(words)s", "values": {"words": "no connection"}}
+    bad = [
+        {"name": "reachable", "state": "failed", "said": said, "cure": {"text": text}},
+        {"name": "login", "state": "not-tried"},
+    ]
+    for device, state, steps in ((core, "ok", good), (edge, "failed", bad)):
+        PreflightResult.objects.create(preflight=run, device=device, state=state, steps=steps, finished_at=now, version="17.9")
+    return run
 
 
 def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int) -> None:
@@ -76,6 +118,7 @@ def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int)
     HostKey.objects.create(
         device=device, algorithm="ssh-ed25519", public_key="A", fingerprint=f"SHA256:{number}", first_seen_at=now
     )
+    PreflightResult.objects.create(preflight=rows.preflight, device=device, state="waiting")
     HostKey.objects.create(
         device=rows.device, algorithm="ssh-rsa", public_key="A", fingerprint=f"SHA256:{number}", first_seen_at=now
     )

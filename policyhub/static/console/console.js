@@ -63,7 +63,7 @@
       const source = new EventSource(root.dataset.events);
       source.onopen = () => { failures = 0; clearInterval(polling); polling = 0; say("live"); };
       source.onerror = () => { failures += 1; if (failures > 2 || source.readyState === 2) { poll(); if (source.readyState === 2) setTimeout(connect, 15000); } };
-      for (const name of ["change", "enforcement", "home"]) source.addEventListener(name, soon);
+      for (const name of ["change", "enforcement", "preflight", "home"]) source.addEventListener(name, soon);
       addEventListener("pagehide", () => source.close(), { once: true });
     };
     if (window.EventSource) connect(); else poll();
