@@ -267,3 +267,15 @@ def test_a_port_of_iosxr_that_pauses_is_lossless() -> None:
     assert [(known.interface, known.enabled, known.priorities) for known in config.losslessness] == [
         ("HundredGigE0/0/0/5", True, None)
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "enabled"), [("shutdown", False), ("shutdown lan", True), ("autostate", True), ("no shutdown", True)]
+)
+def test_only_a_bare_shutdown_disables_a_port(line: str, enabled: bool) -> None:
+    config = parsed("cisco_nxos", f"interface Ethernet1/1\n  {line}\n")
+    assert config.interfaces[0].enabled is enabled
+
+
+def test_a_row_of_pauses_shorter_than_its_header_gives_what_it_has() -> None:
+    assert series("arista_eos", "Port RxPfc TxPfc\nEt1 5\n") == [("Et1", "", "Rx PFC frames", 5.0, "packets")]
