@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from policyhub.actions import configs
-from policyhub.actions.sessions import open_session, reading_of
+from policyhub.actions.sessions import READING_WALL_S, open_session, reading_of
 from policyhub.domain.errors import PolicyHubError
 from policyhub.models import ConfigSnapshot, Credential, Device
 from policyhub.transport.errors import LineRejected
@@ -27,7 +27,7 @@ def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
     Device.objects.filter(pk=device_id, collect_due_at__lte=now).update(collect_due_at=None)
     device = Device.objects.select_related(*RELATED).get(pk=device_id)
     profile = reading_of(device)
-    with open_session(device, Credential.Purpose.COLLECT, now=now) as session:
+    with open_session(device, Credential.Purpose.COLLECT, now=now, wall_s=READING_WALL_S) as session:
         texts = {}
         for command in profile.commands:
             try:

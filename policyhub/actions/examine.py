@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from policyhub.actions.collect import release_in
+from policyhub.actions.sessions import READING_WALL_S
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.transport import Address, DeviceSession, Login, PublicKey, Way, fetch
@@ -165,7 +166,9 @@ def _inside(target: Target, look: Look, cancelled: Callable[[], bool], timeout_s
 
 
 def _session(target: Target, profile: ReadProfile, timeout_s: float) -> DeviceSession:
-    return DeviceSession.open(target.address, target.login, profile, target.trusted, way=target.way, timeout_s=timeout_s)
+    return DeviceSession.open(
+        target.address, target.login, profile, target.trusted, way=target.way, timeout_s=timeout_s, wall_s=READING_WALL_S
+    )
 
 
 def _read(session: DeviceSession, profile: ReadProfile, look: Look, cancelled: Callable[[], bool]) -> None:

@@ -22,6 +22,9 @@ from policyhub.vendorkit.registry import REGISTRY
 KEY_CHANGED, LOGIN_REFUSED = gettext_noop("host key changed"), gettext_noop("login refused")
 
 
+READING_WALL_S = 600.0  # a large configuration and all counters, on a slow management processor
+
+
 def profile_of(device: Device) -> PushProfile:
     """How to push to it. Raises DeviceClosed where nothing is pushed to the platform, UnknownPlatform."""
     profile = REGISTRY.get(device.platform).push

@@ -49,7 +49,7 @@ class DeviceSerializer(serializers.ModelSerializer[Device]):
         model = Device
         fields = (
             "id", "name", "realm", "group", "platform", "role", "host", "port", "enabled", "quarantine_reason", "created_at",
-            "taken_at", "rule_count", "unparsed_count", "checked_at", "open_findings",
+            "version", "managed_by", "ssh_profile", "taken_at", "rule_count", "unparsed_count", "checked_at", "open_findings",
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from policyhub.models import Change, Device, Preflight, PreflightResult, Schedul
 
 HEARTBEAT = "scheduler heartbeat"  # a row without a task: last_run_at says when the scheduler last turned
 AT_ONCE = 200
-PREFLIGHT_SILENT = timedelta(minutes=6)  # above the wall limit of a session, twice
+PREFLIGHT_SILENT = timedelta(minutes=22)  # above the wall limits of two sessions
 SWEEP_SILENT = timedelta(minutes=30)
 
 # Task, id, and what changes when the row is worked on: the scheduler repeats the same three only after a pause.
