@@ -29,6 +29,7 @@ BUILT_IN = {
     "juniper_junos": "policyhub.vendors.juniper_junos",
     "linux_nftables": "policyhub.vendors.linux_nftables",
     "nvidia_cumulus": "policyhub.vendors.nvidia_cumulus",
+    "opnsense_pfsense": "policyhub.vendors.opnsense_pfsense",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
     "pf": "policyhub.vendors.pf",
     "sonic": "policyhub.vendors.sonic",

@@ -35,6 +35,7 @@ FOLDERS = {
     "linux_iptables": ("linux_iptables",),
     "linux_nftables": ("linux_nftables",),
     "nvidia_cumulus": ("cumulus",),
+    "opnsense_pfsense": ("opnsense_pfsense",),
     "paloalto_panos": ("paloalto_panos",),
     "pf": ("pf",),
     "sonic": ("sonic",),
@@ -62,6 +63,7 @@ MOST_UNPARSED = {
     "linux_iptables": 0.0015,
     "linux_nftables": 0.01,
     "nvidia_cumulus": 0.0,
+    "opnsense_pfsense": 0.0,
     "paloalto_panos": 0.001,
     "pf": 0.0,
     "sonic": 0.0005,
@@ -72,6 +74,7 @@ VECTORS = ".t"  # nftables' own test vectors are no rulesets; tests/corpus/test_
 OUTPUTS = (
     "azure_configs__VM-vnet",  # other resources than network security groups
     "azure_configs__vm1346",
+    "opnsense_pfsense/ox__pfsense",  # tabs escaped by the tool that recorded it
     "pf/fwb__firewall-ipv6",  # shell scripts and rc.conf around pf
     "pf/fwb__firewall100",
     "pf/fwb__firewall106",

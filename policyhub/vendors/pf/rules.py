@@ -150,7 +150,8 @@ def _value(words: Words) -> str:
 
 
 def _interface(draft: Draft, words: Words) -> None:
-    names, negated = [], []
+    names: list[str] = []
+    negated: list[str] = []
     for at in members(words):
         where = negated if at.accept("!") else names
         where.append(at.next("an interface"))
