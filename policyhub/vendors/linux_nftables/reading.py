@@ -45,7 +45,7 @@ class RuleText:
 
 @dataclass(slots=True)
 class Chain:
-    """`hook` "" for a chain that is only jumped to."""
+    """`hook` "" for a chain that is only jumped to. nameless: how many chains without a name its rules hold."""
 
     name: str
     kind: str = ""
@@ -53,6 +53,7 @@ class Chain:
     devices: tuple[str, ...] = ()
     priority: str = ""
     policy: str = ""
+    nameless: int = 0
     rules: list[RuleText] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 

@@ -238,8 +238,9 @@ def _named(reading: Reading, table: Table, chain: Chain, statement: list[Node]) 
     body = statement[verb + 1] if verb is not None else None
     if verb is None or not isinstance(body, Group):
         return statement
-    number = sum(name.startswith(f"{chain.name}#") for name in table.chains) + 1
-    inner = table.chains.setdefault(f"{chain.name}#{number}", Chain(f"{chain.name}#{number}"))
+    chain.nameless += 1
+    name = f"{chain.name}#{chain.nameless}"
+    inner = table.chains.setdefault(name, Chain(name))
     _chain(reading, table, inner.name, body, statement[verb:])
     return [*statement[: verb + 1], Token("word", inner.name, body.line), *statement[verb + 2 :]]
 
