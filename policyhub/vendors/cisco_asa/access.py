@@ -87,6 +87,19 @@ def read_access_group(reading: Reading, block: Block) -> None:
     reading.bindings.setdefault(name, []).append(binding)
 
 
+def read_group_policy(reading: Reading, block: Block) -> None:
+    """`group-policy G attributes` with `vpn-filter value LIST`: what users of a VPN group may reach."""
+    name = Words(block.words, 1).peek()
+    for child in block.children:
+        below = child.words
+        if below[:2] == ["vpn-filter", "value"] and len(below) == 3:
+            binding = Binding(f"group-policy {name}", "forward", (child.number,))
+            reading.bindings.setdefault(below[2], []).append(binding)
+            reading.ledger.understood(child.number)
+        elif below[:2] == ["split-tunnel-network-list", "value"] and len(below) == 3:
+            reading.selectors.add(below[2])
+
+
 def policies(reading: Reading) -> list[Policy]:
     """Every access list; one that is bound but not defined has no rules and says so."""
     has_global = any(b.interface == "" for found in reading.bindings.values() for b in found)

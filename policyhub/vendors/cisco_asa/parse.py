@@ -63,12 +63,12 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
     "service-policy": qos.read_service_policy,
+    "priority-queue": qos.read_priority_queue,
 }
 REASONS = {
     "clear": "a command, not configuration",
     "no": "a command, not configuration",
     "conduit": "conduits (before PIX 6.3) are not modelled",
-    "priority-queue": "queue limits of an interface are not modelled",
     "aaa": "authentication rules are not modelled",
 }
 
@@ -141,6 +141,9 @@ def _header(reading: Reading, block: Block) -> None:
 def _dispatch(reading: Reading, block: Block) -> None:
     word = block.words[0].lower()
     _note_selector(reading, block)
+    if word == "group-policy":
+        access.read_group_policy(reading, block)  # the rest of a group is left to the lists
+        return
     handler = HANDLERS.get(word)
     if handler is None:
         if word in REASONS and not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):

@@ -58,10 +58,31 @@ def read_service_policy(reading: Reading, block: Block) -> None:
     reading.service_policies.setdefault(name, []).append(block)
 
 
+def read_priority_queue(reading: Reading, block: Block) -> None:
+    """`priority-queue IF` with `queue-limit PACKETS`, `tx-ring-limit N`: the strict queue that classes with `priority` fill."""
+    words = Words(block.words, 1)
+    interface = words.next("an interface")
+    words.end()
+    queue, notes, lines = Queue("priority", is_strict_priority=True), list[str](), [block.number]
+    for child in block.children:
+        below = Words(child.words)
+        if below.accept("queue-limit"):
+            queue = replace(queue, limit_packets=number_in(below.next("packets"), 0, 10**6, "a number of packets"))
+        elif below.accept("tx-ring-limit"):
+            notes.append(child.text)
+        else:
+            continue
+        lines.append(child.number)
+        reading.ledger.understood(child.number)
+    made = QosClass("priority", ClassMatch(other=("classes with priority",)), queue=queue, lines=tuple(lines), notes=tuple(notes))
+    at = QosAttachment(interface, "out", (block.number,))
+    reading.priority_queues.append(QosPolicy(f"priority-queue {interface}", (made,), (at,), tuple(lines)))
+
+
 def qos_policies(reading: Reading) -> list[QosPolicy]:
     """Policy maps with at least one policer, shaper or priority queue (maps that only inspect are no QoS), or not defined."""
     matches = {name: _class_match(reading, block) for name, block in reading.class_maps.items()}
-    found: list[QosPolicy] = []
+    found: list[QosPolicy] = [*reading.priority_queues]
     for name, block in reading.policy_maps.items():
         classes, directions = _classes(reading, block, matches)
         if any(c.policer or c.shaper or c.queue or c.child_policy for c in classes):

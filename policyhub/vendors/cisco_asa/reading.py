@@ -8,6 +8,7 @@ from policyhub.domain.addresses import ANY, ANY4, AddressSet
 from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, Schedule
+from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Binding, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
@@ -71,6 +72,7 @@ class Reading:
     pools: dict[str, AddressObject] = field(default_factory=dict)
     icmp_rules: dict[str, list[tuple[str, Rule]]] = field(default_factory=dict)
     equal_levels: list[str] = field(default_factory=list)
+    priority_queues: list[QosPolicy] = field(default_factory=list)
     policy_maps: dict[str, Block] = field(default_factory=dict)
     service_policies: dict[str, list[Block]] = field(default_factory=dict)
 
