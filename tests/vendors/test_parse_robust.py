@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -401,43 +402,20 @@ def worst_checkpoint(size: int) -> list[str]:
     ]
 
 
-IOS_LIKE = {"arista_eos": worst_eos, "cisco_iosxr": worst_xr, "cisco_nxos": worst_nxos}
+def worst_vrp(size: int) -> list[str]:
+    acls = "".join(f"acl number {3000 + n}\n rule 5 permit ip source 10.0.0.{n % 250} 0\n" for n in range(size // 4))
+    ports = "".join(f"interface 10GE1/0/{n}\n traffic-filter inbound acl {3000 + n}\n qos pq\n" for n in range(size // 4))
+    return [
+        "sysname x\nacl number 3000\n" + "".join(f" rule {n} permit ip source 10.0.{n % 250}.1 0\n" for n in range(size)),
+        "sysname x\n" + acls + ports,
+        "a" * (size * 20),
+        "\n".join(" " * (n % 400) + "x" for n in range(size)),
+        "rule " * size,
+        "-- More --" * size,
+    ]
 
 
-def worst(platform: str, size: int) -> list[str]:
-    if platform in IOS_LIKE:
-        return IOS_LIKE[platform](size)
-    if platform == "h3c_comware":
-        return worst_comware(size)
-    if platform == "huawei_usg":
-        return worst_usg(size)
-    if platform == "checkpoint_gaia":
-        return worst_checkpoint(size)
-    if platform == "linux_iptables":
-        return worst_iptables(size)
-    if platform == "sonic":
-        return worst_sonic(size)
-    if platform == "nvidia_cumulus":
-        return worst_cumulus(size)
-    if platform == "hillstone_stoneos":
-        return worst_stoneos(size)
-    if platform == "juniper_junos":
-        return worst_junos(size)
-    if platform == "paloalto_panos":
-        return worst_panos(size)
-    if platform == "fortinet_fortios":
-        return worst_fortios(size)
-    if platform == "huawei_vrp":
-        acls = "".join(f"acl number {3000 + n}\n rule 5 permit ip source 10.0.0.{n % 250} 0\n" for n in range(size // 4))
-        ports = "".join(f"interface 10GE1/0/{n}\n traffic-filter inbound acl {3000 + n}\n qos pq\n" for n in range(size // 4))
-        return [
-            "sysname x\nacl number 3000\n" + "".join(f" rule {n} permit ip source 10.0.{n % 250}.1 0\n" for n in range(size)),
-            "sysname x\n" + acls + ports,
-            "a" * (size * 20),
-            "\n".join(" " * (n % 400) + "x" for n in range(size)),
-            "rule " * size,
-            "-- More --" * size,
-        ]
+def worst_nftables(size: int) -> list[str]:
     rules = "".join(f"tcp dport {n % 60000} accept\n" for n in range(size))
     many = ", ".join(f"10.{n >> 8 & 255}.{n & 255}.1" for n in range(size))
     keys = ", ".join(f"{n} : drop" for n in range(size // 10))
@@ -457,6 +435,24 @@ def worst(platform: str, size: int) -> list[str]:
     ]
 
 
+IOS_LIKE = {"arista_eos": worst_eos, "cisco_iosxr": worst_xr, "cisco_nxos": worst_nxos}
+WORST: dict[str, Callable[[int], list[str]]] = {
+    **IOS_LIKE,
+    "checkpoint_gaia": worst_checkpoint,
+    "fortinet_fortios": worst_fortios,
+    "h3c_comware": worst_comware,
+    "hillstone_stoneos": worst_stoneos,
+    "huawei_usg": worst_usg,
+    "huawei_vrp": worst_vrp,
+    "juniper_junos": worst_junos,
+    "linux_iptables": worst_iptables,
+    "linux_nftables": worst_nftables,
+    "nvidia_cumulus": worst_cumulus,
+    "paloalto_panos": worst_panos,
+    "sonic": worst_sonic,
+}
+
+
 HANG_S = 15.0  # how fast is measured by `make bench`; this only tells a hang
 
 
@@ -468,6 +464,6 @@ def seconds(platform: str, text: str) -> float:
 
 @EACH
 def test_hostile_text_does_not_hang_a_parser(platform: str) -> None:
-    for text in worst(platform, 8_000):
+    for text in WORST[platform](8_000):
         spent = seconds(platform, text)
         assert spent < HANG_S, f"{spent:.2f}s of CPU: {text[:60]!r}"
