@@ -28,6 +28,7 @@ BUILT_IN = {
     "linux_iptables": "policyhub.vendors.linux_iptables",
     "juniper_junos": "policyhub.vendors.juniper_junos",
     "linux_nftables": "policyhub.vendors.linux_nftables",
+    "mikrotik": "policyhub.vendors.mikrotik",
     "nvidia_cumulus": "policyhub.vendors.nvidia_cumulus",
     "opnsense_pfsense": "policyhub.vendors.opnsense_pfsense",
     "paloalto_panos": "policyhub.vendors.paloalto_panos",

@@ -155,9 +155,15 @@ def _match(reading: Reading, entry: Node, operands: Operands) -> Match:
         operands.side(reading, side, entry.get(side))
     family = FAMILIES.get(entry.word("ipprotocol"), ANY)
     services = operands.services(entry)
-    unresolved = tuple(dict.fromkeys(operands.unresolved))
-    source, destination = operands.source.intersection(family), operands.destination.intersection(family)
-    return Match(source, destination, services, unresolved=unresolved)
+    sides = []
+    for side, value in (("source", operands.source), ("destination", operands.destination)):
+        cut = value.intersection(family)
+        node = entry.get(side)
+        if cut.is_empty and node is not None:  # an interface whose address of this family only the device knows, if it has one
+            operands.unresolved.append(node.word("network") or node.word("address"))
+            cut = family
+        sides.append(cut)
+    return Match(sides[0], sides[1], services, unresolved=tuple(dict.fromkeys(operands.unresolved)))
 
 
 def _is_set(entry: Node, name: str) -> bool:

@@ -1,0 +1,79 @@
+"""Commands of an export: menu, verb and attributes, on the lines they stand on. Total."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policyhub.vendorkit.blocks import Line
+
+ATTRIBUTE = re.compile(r'([\w.-]{1,80})=("(?:[^"\\]|\\.)*"|[^\s"]*)|(\S+)')
+VERBS = ("add", "set", "remove", "print", "export", "disable", "enable", "move", "edit", "find", "unset")
+ESCAPE = re.compile(r"\\(.)")
+
+
+@dataclass(slots=True)
+class Command:
+    """menu: words of the path. attributes: as written, without quotes; bare words have an empty value."""
+
+    menu: str
+    verb: str
+    attributes: dict[str, str]
+    lines: list[Line]
+    text: str
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(line.number for line in self.lines)
+
+    def word(self, name: str) -> str:
+        return self.attributes.get(name, "")
+
+    def is_set(self, name: str) -> bool:
+        return self.word(name) in ("yes", "true")
+
+
+def _joined(lines: list[Line]) -> Iterator[tuple[list[Line], str]]:
+    """A backslash at the end goes on in the next line, whose indentation does not count."""
+    held: list[Line] = []
+    parts: list[str] = []
+    for line in lines:
+        goes_on = line.text.endswith("\\") and len(held) < 500
+        held.append(line)
+        parts.append(line.text.removesuffix("\\"))  # a blank before the backslash is part of the text, one behind it is not
+        if not goes_on:
+            yield held, "".join(parts)
+            held, parts = [], []
+    if held:
+        yield held, "".join(parts)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value, bare in ATTRIBUTE.findall(text):
+        if name:
+            found[name] = ESCAPE.sub(r"\1", value[1:-1]) if value.startswith('"') and len(value) > 1 else value
+        else:
+            found.setdefault(bare, "")
+    return found
+
+
+def commands(lines: list[Line]) -> Iterator[Command]:
+    """`/menu` alone opens it for the commands below; a menu may also stand in front of its command."""
+    menu = ""
+    for held, whole in _joined(lines):
+        text = whole.strip()
+        if text.startswith("/"):
+            words = text[1:].replace("/", " ").split()
+            at = next((n for n, word in enumerate(words) if word in VERBS or "=" in word or word == "["), len(words))
+            path = " ".join(words[:at])
+            if at == len(words):
+                menu = path
+                yield Command(path, "", {}, held, text)
+                continue
+            verb, rest = words[at] if words[at] in VERBS else "set", text.partition(words[at])[2]
+            yield Command(path, verb, _attributes(rest), held, text)
+        else:
+            verb, _, rest = text.partition(" ")
+            yield Command(menu, verb, _attributes(rest), held, text)
