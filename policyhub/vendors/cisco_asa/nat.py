@@ -236,6 +236,8 @@ def _objects(reading: Reading) -> list[NatRule]:
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
             continue
+        if rule.kind is NatKind.STATIC and host_set(rule.translated_source) == found.value and not rule.translated_service:
+            rule = replace(rule, kind=NatKind.EXEMPT, translated_source="")  # an address that is mapped to itself
         match = replace(rule.match, source=bound(found), unresolved=found.unresolved)
         lowest = intervals[0][0] if intervals else 0
         made.append(((body[0].lower() != "static", size, lowest, name), replace(rule, match=match)))

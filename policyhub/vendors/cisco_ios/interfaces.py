@@ -87,12 +87,12 @@ def _bound(reading: Reading, place: str, child: Block) -> bool:
         _bind(reading, 0, place, child, 2)
     elif first == "service-policy":
         _attach(reading, place, child)
-    elif first == "ip" and second == "nat" and words.peek(2).lower() in ("inside", "outside") and len(words.words) == 3:
+    elif first == "ip" and second == "nat" and words.peek(2).lower() in ("inside", "outside", "enable") and len(words.words) == 3:
         reading.nat_sides.setdefault(words.peek(2).lower(), []).append(place)
     elif first == "mls" and words.peek(2).lower() == "dscp-mutation" and words.peek(3):
         reading.mutations.setdefault(words.peek(3), []).append(place)
-    elif first in port_queues.WORDS:
-        return port_queues.read_line(reading, place, child)
+    elif first in port_queues.WORDS or child.text.lower().startswith("mls qos cos "):
+        port_queues.read_line(reading, place, child)
     elif first in ("mls", "qos", "no") and "trust" in child.text:
         maps.read_trust(reading, place, child)
     else:

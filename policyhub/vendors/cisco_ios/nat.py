@@ -1,4 +1,4 @@
-"""`ip nat inside|outside source|destination ..` and `ip nat pool ..`."""
+"""`ip nat [inside|outside] source|destination ..` and `ip nat pool ..`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def read_nat(reading: Reading, block: Block) -> None:
         reading.pools.append(_pool(reading, words, block))
         return
     side = words.accept("inside", "outside")
-    end = words.accept("source", "destination") if side else ""
+    end = words.accept("source", "destination") if side else words.accept("source")  # without a side: between `ip nat enable`
     if not end:
         raise NotUnderstood("not understood")
-    rule_set = f"{side} {end}"
+    rule_set = f"{side} {end}".strip()
     start = words.at
     if words.accept("static"):
         rule = _static(words, rule_set, start, block.number)
@@ -170,6 +170,7 @@ def rules(reading: Reading) -> Iterator[NatRule]:
     """Static ones before dynamic ones; every rule works between the inside and the outside interfaces."""
     notes = [f"from inside: {', '.join(reading.nat_sides['inside'])}"] if reading.nat_sides.get("inside") else []
     notes += [f"to outside: {', '.join(reading.nat_sides['outside'])}"] if reading.nat_sides.get("outside") else []
+    notes += [f"between: {', '.join(reading.nat_sides['enable'])}"] if reading.nat_sides.get("enable") else []
     for rule in sorted(reading.nat_rules, key=lambda rule: rule.kind is not NatKind.STATIC):
         yield replace(rule, notes=(*rule.notes, *notes))
 

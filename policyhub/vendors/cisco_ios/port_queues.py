@@ -14,10 +14,8 @@ WORDS = ("srr-queue", "wrr-queue", "rcv-queue", "priority-queue", "queue-set", "
 STRICT = 1  # `priority-queue out` makes queue 1 of four strict (Catalyst 3750 configuration guide)
 
 
-def read_line(reading: Reading, interface: str, block: Block) -> bool:
-    """A line below an interface; False when it says nothing about queues."""
-    if block.words[0].lower() not in WORDS:
-        return False
+def read_line(reading: Reading, interface: str, block: Block) -> None:
+    """A line below an interface: queues, and the class of service of what arrives without one."""
     port = reading.port_queues.setdefault(interface, PortQueues())
     words = Words(block.words)
     kind = words.next().lower()
@@ -36,7 +34,6 @@ def read_line(reading: Reading, interface: str, block: Block) -> bool:
         port.whole_lines.append(block.number)
         words.rest()
     words.end()
-    return True
 
 
 def _srr(port: PortQueues, words: Words, line: int) -> None:

@@ -131,7 +131,7 @@ def bound(reading: Reading, place: str, child: Block) -> bool:
         _packet_filter(reading, place, word, words, child)
     elif word in ("nat", "nat64"):
         nat.read_at_interface(reading, place, child)
-    elif word == "dcb":
+    elif word == "dcb" or (word == "undo" and words.peek().lower() == "dcb"):
         if lossless.read_at_interface(reading, place, child) == "queue":
             reading.queue_lines.append(QueueLine(place, child))
     elif word == "group-member":

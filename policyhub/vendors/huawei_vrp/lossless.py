@@ -98,8 +98,14 @@ def _moved(words: Words) -> tuple[int, int]:
 def read_at_interface(reading: Reading, interface: str, block: Block) -> str:
     """`dcb pfc enable [PROFILE] [mode auto|manual]`; "queue" for lines that belong to the queues of the port."""
     words = spoken(block)
+    is_on = not words.accept("undo")
     words.next()
     kind = words.next("a keyword").lower()
+    if not is_on and (kind, words.peek().lower()) == ("pfc", "enable"):
+        reading.pfc_off.append((interface, block.number))
+        return ""
+    if not is_on:
+        raise NotUnderstood("a command, not configuration")
     if kind == "ets" and words.accept("enable"):
         return "queue"
     if kind == "pfc" and words.peek().lower() in ("buffer", "xoff", "hdrm", "uplink"):
@@ -117,15 +123,21 @@ def losslessness(reading: Reading) -> Iterator[Losslessness]:
         priorities, lines = reading.pfc_profiles.get(name, (set(), []))
         known = frozenset(priorities) if priorities else None
         yield Losslessness(interface, True, known, watchdog, (line, *lines, *reading.pfc_watchdog))
+    for interface, line in reading.pfc_off:
+        yield Losslessness(interface, False, lines=(line,))
 
 
 def read_drop_profile(reading: Reading, block: Block) -> None:
     """`drop-profile P` (CloudEngine, S, AR), `port-wred P`, `flow-wred P` (NE): thresholds per colour, and for ECN."""
     name = Words(block.words, 1).next("a name")
     reading.drop_profiles[name] = block
-    for child in block.children:
-        if THRESHOLD.match(child.text):
-            reading.ledger.understood(child.number)
+    for child in _thresholds(block):
+        reading.ledger.understood(child.number)
+
+
+def _thresholds(block: Block) -> list[Block]:
+    """At any depth: S and AR series write the marks below `wred dscp`."""
+    return [below for child in block.children for below in child.walk() if THRESHOLD.match(below.text)]
 
 
 def with_thresholds(reading: Reading, queue: Queue) -> tuple[Queue, tuple[str, ...], tuple[int, ...]]:
@@ -133,7 +145,7 @@ def with_thresholds(reading: Reading, queue: Queue) -> tuple[Queue, tuple[str, .
     block = reading.drop_profiles.get(queue.early_drop)
     if block is None:
         return queue, (), ()
-    rows = [child for child in block.children if THRESHOLD.match(child.text)]
+    rows = _thresholds(block)
     notes = tuple(f"{queue.early_drop}: {' '.join(spoken(row).words)}" for row in rows)
     decisive = [row for row in rows if row.words[0].lower() == "ecn"] if queue.ecn else []
     decisive += [row for row in rows if row.text.lower().startswith("color green")]

@@ -241,8 +241,10 @@ def _end(words: Words, protocol: int | None) -> tuple[str, str]:
         word = words.next("interface")
     if word.lower() == "interface":
         word = f"interface {interface_name(words)}"
-    is_port = protocol in (TCP, UDP) and (NAMES.knows_port(words.peek(), protocol))
-    return word, words.next() if is_port else ""
+    if protocol not in (TCP, UDP) or not NAMES.knows_port(words.peek(), protocol):
+        return word, ""
+    port = words.next()
+    return word, f"{port} to {words.next('a port')}" if words.accept("to") else port
 
 
 def _addresses(text: str, length: int, unresolved: list[str]) -> AddressSet:
@@ -258,12 +260,24 @@ def _services(number: int | None, port: str, as_source: bool) -> tuple[Service, 
         return (ANY_SERVICE,)
     if not port:
         return (Service.of(number),)
-    value = NAMES.port(port, number)
-    return (Service.of(number, source=((value, value),)) if as_source else Service.of(number, ((value, value),)),)
+    ports = _ports(port, number)
+    return (Service.of(number, source=(ports,)) if as_source else Service.of(number, (ports,)),)
+
+
+def _ports(port: str, number: int | None) -> tuple[int, int]:
+    """`80` or `1000 to 1010`."""
+    low, _, high = port.partition(" to ")
+    first, last = NAMES.port(low, number), NAMES.port(high or low, number)
+    if last < first:
+        raise NotUnderstood(f"{port[:40]!r} is not a range of ports")
+    return first, last
 
 
 def _after(protocol: str, port: str, number: int | None) -> str:
-    return f"{protocol} {NAMES.port(port, number)}" if port else ""
+    if not port:
+        return ""
+    low, high = _ports(port, number)
+    return f"{protocol} {low}" if low == high else f"{protocol} {low}-{high}"
 
 
 def _bind(reading: Reading, place: Place, words: Words) -> None:

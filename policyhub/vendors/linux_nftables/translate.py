@@ -20,16 +20,22 @@ def nat_rule(rule: Rule, statement: str, chain: Chain, title: str) -> NatRule | 
             return None
         return _made(rule, NatKind.EXEMPT, chain, title)
     words = statement.split()
-    verb, rest = words[0], [word for word in words[1:] if word not in FLAGS]
-    flags = [word.rstrip(",") for word in words[1:] if word.rstrip(",") in FLAGS]
+    verb, rest = words[0], [word for word in words[1:] if not _flags(word)]
+    flags = [flag for word in words[1:] for flag in _flags(word)]
     if rest[:1] in (["ip"], ["ip6"]) and len(rest) > 1 and rest[1] in ("to", "prefix", "addr"):
         rest = rest[1:]
-    text = " ".join(rest[1:] if rest[:1] == ["to"] else rest)
+    text = " ".join(rest[1:] if rest[:1] == ["to"] else rest).removeprefix("addr . port to ").removeprefix("prefix to ")
     address, ports = _split(text)
     made = _made(rule, KINDS.get(verb, NatKind.DESTINATION), chain, title, tuple([TPROXY] if verb == "tproxy" else flags))
     if made.kind is NatKind.SOURCE:
         return replace(made, translated_source=address or "interface", translated_service=ports)
     return replace(made, translated_destination=address or "this host", translated_service=ports)
+
+
+def _flags(word: str) -> list[str]:
+    """`random,persistent` as its flags; [] when the word is something else."""
+    parts = word.strip(",").split(",")
+    return parts if all(part in FLAGS for part in parts) else []
 
 
 def _made(rule: Rule, kind: NatKind, chain: Chain, title: str, notes: tuple[str, ...] = ()) -> NatRule:
