@@ -15,12 +15,14 @@ from flowguard.models import Enforcement, Verdict
 from flowguard.queries.due import newest_due
 from flowguard.queries.ground import OPEN, Ground, member_of
 from policyhub.actions import kill_switch
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Realm
 
 Clock = Callable[[], datetime]
 # Decided in one transaction: what they share is read once. On SQLite nobody else writes meanwhile, so it must stay a blink.
 TOGETHER = 25
 AFTER_AN_ERROR = timedelta(minutes=1)
+REWRITTEN = gettext_noop("the network rewrote the mark")
 
 log = logging.getLogger(__name__)
 
@@ -122,4 +124,4 @@ def _take_back(row: Verdict, now: datetime) -> None:
     if same_source.filter(standing=Verdict.Standing.STANDS).exists():
         return
     for key in Enforcement.objects.filter(verdict=row, state__in=OPEN).values_list("pk", flat=True):
-        enforcement.withdraw(enforcement_id=key, actor="system", reason="the network rewrote the mark", now=now)
+        enforcement.withdraw(enforcement_id=key, actor="system", reason=Message(REWRITTEN), now=now)

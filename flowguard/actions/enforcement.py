@@ -5,7 +5,7 @@ Every function is safe to call again: the row's state and a lock decide what is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -13,7 +13,7 @@ from django.db import transaction
 
 from flowguard.actions import decisions, enforcement_plans, enforcement_steps
 from flowguard.actions.timeline import ASKED_BACK, move
-from flowguard.domain.guardrails import EVIDENCE_RAILS, Decision, as_rows, evaluate
+from flowguard.domain.guardrails import EVIDENCE_RAILS, Decision, Railing, as_rows, evaluate
 from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.ground import OPEN, Ground, member_of
 from flowguard.queries.situation import asked_for
@@ -39,7 +39,7 @@ def consider(*, verdict_id: int, now: datetime) -> Enforcement | None:
         return decisions.decide(verdict, realm, ground) if ground.realm_of(verdict) == realm else None
 
 
-def request(*, guard: Guard, member: str, requested_by: User, via: str = "", reason: str, now: datetime) -> Enforcement:
+def request(*, guard: Guard, member: str, requested_by: User, via: str = "", reason: str | Message, now: datetime) -> Enforcement:
     """A person asks for one address without a verdict. It is only ever proposed: somebody else approves the plan.
 
     Rails that speak of evidence do not apply; never-touch, blast radius, kill switch, width and the device's health do.
@@ -48,20 +48,20 @@ def request(*, guard: Guard, member: str, requested_by: User, via: str = "", rea
     try:
         prefix = canonical_member(member)
     except ValueError as error:
-        raise BadInput(f"{member!r} is not an address ({error}). Write e.g. 10.1.2.3/32") from None
+        wrong = gettext_noop("%(member)r is not an address (%(error)s). Write e.g. 10.1.2.3/32")
+        raise BadInput.of(wrong, member=member, error=str(error)) from None
     realm = guard.device.realm
     with transaction.atomic():
         decisions.lock_realm(realm)
         rows = Enforcement.objects.select_for_update().filter(guard=guard, member=prefix)
         if rows.filter(state__in=OPEN).exists():
-            raise BadInput(f"{prefix} is in {guard} already, or on its way. See: policyhub guard list")
+            wrong = gettext_noop("%(member)s is in %(guard)s already, or on its way. See: policyhub guard list")
+            raise BadInput.of(wrong, member=prefix, guard=str(guard))
         seen = asked_for(guard, prefix, Ground(now, kill_switch.engaged))
         railings = [railing for railing in evaluate(seen)[1] if railing.name not in EVIDENCE_RAILS]
-        refused = [
-            f"{railing.name}: {railing.reason}" for railing in railings if railing.allows in (Decision.REFUSE, Decision.OBSERVE)
-        ]
+        refused = [railing for railing in railings if railing.allows in (Decision.REFUSE, Decision.OBSERVE)]
         if refused:
-            raise PlanRefused(f"{prefix}: {'; '.join(refused)}")
+            raise PlanRefused(Message("%(member)s: %(rails)s", {"member": prefix, "rails": _told(refused)}))
         row = rows.filter(state__in=decisions.REUSABLE).first() or Enforcement(
             guard=guard, realm=realm, member=prefix, created_at=now
         )
@@ -76,12 +76,19 @@ def request(*, guard: Guard, member: str, requested_by: User, via: str = "", rea
     return row
 
 
+def _told(railings: Sequence[Railing]) -> Message:
+    """`name: reason; name: reason`."""
+    first, *rest = railings
+    said = Message("%(rail)s: %(reason)s", {"rail": first.name, "reason": first.reason})
+    return Message("%(said)s; %(more)s", {"said": said, "more": _told(rest)}) if rest else said
+
+
 def step(*, enforcement_id: int, clock: Callable[[], datetime]) -> None:
     """Do what the row's state calls for: plan, verify by packets, watch, take back."""
     enforcement_steps.step(enforcement_id=enforcement_id, clock=clock)
 
 
-def withdraw(*, enforcement_id: int, actor: str, reason: str, now: datetime) -> None:
+def withdraw(*, enforcement_id: int, actor: str, reason: str | Message, now: datetime) -> None:
     """Take the member back now; nothing happens when it is gone or on its way out already."""
     with transaction.atomic():
         row = Enforcement.objects.select_for_update().get(pk=enforcement_id)

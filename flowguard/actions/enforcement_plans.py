@@ -169,15 +169,19 @@ def _asks(row: Enforcement, adding: bool) -> str:
     return audit.who(row.requested_by) if row.requested_by else f"policy {row.mode}:{row.profile}"
 
 
-def _reason(row: Enforcement, adding: bool) -> str:
+def _reason(row: Enforcement, adding: bool) -> Message:
     if not adding:
-        return f"enforcement #{row.pk} is over"
-    what = str(row.verdict) if row.verdict else "asked for by a person"
-    return f"enforcement #{row.pk}, mode {row.mode}, profile {row.profile}: {what}"
+        return Message(gettext_noop("enforcement #%(number)d is over"), {"number": row.pk})
+    what = Message(gettext_noop("asked for by a person"))
+    if row.verdict:
+        values = {"verdict": row.verdict.name, "src": row.verdict.src, "dst": row.verdict.dst, "dscp": row.verdict.dscp}
+        what = Message(gettext_noop("%(verdict)s %(src)s > %(dst)s DSCP %(dscp)d"), values)
+    said = gettext_noop("enforcement #%(number)d, mode %(mode)s, profile %(profile)s: %(what)s")
+    return Message(said, {"number": row.pk, "mode": row.mode, "profile": row.profile, "what": what})
 
 
 def _unread(error: PolicyHubError) -> Message:
-    return Message(gettext_noop("the device could not be read for the plan: %(error)s"), {"error": str(error)})
+    return Message(gettext_noop("the device could not be read for the plan: %(error)s"), {"error": error.told})
 
 
 def _try_again(row: Enforcement, said: Message, now: datetime) -> None:

@@ -23,6 +23,7 @@ from flowguard.models import Enforcement
 from flowguard.queries.specs import spec_of
 from flowguard.queries.windows import SECOND_NS, verifying_points, windows
 from policyhub.actions import changes
+from policyhub.actions.changes_record import trouble
 from policyhub.domain.change import EnforcementOutcome
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Change
@@ -71,12 +72,17 @@ def _follow_addition(row: Enforcement, now: datetime) -> None:
     change = row.add_change
     assert change is not None
     if change.state in CHANGE_GONE:
-        move(row, State.FAILED, Message(gettext_noop("the change ended without effect: %(error)s"), {"error": change.error}), now)
+        move(
+            row,
+            State.FAILED,
+            Message(gettext_noop("the change ended without effect: %(error)s"), {"error": trouble(change)}),
+            now,
+        )
     elif change.state == Change.State.REVERT_FAILED:
         move(
             row,
             State.NEEDS_PERSON,
-            Message(gettext_noop("the change could not be taken back: %(error)s"), {"error": change.error}),
+            Message(gettext_noop("the change could not be taken back: %(error)s"), {"error": trouble(change)}),
             now,
         )
     elif change.state == Change.State.REVERTED:
@@ -146,7 +152,7 @@ def _judge(row: Enforcement, change: Change, now: datetime) -> None:
     said = Message(gettext_noop("judged by packets: %(outcome)s (%(reason)s)"), values)
     if judgement.outcome is EnforcementOutcome.HARMED:
         move(row, State.APPLYING, said, now, again_at=now + FALLBACK)
-        changes.revert(change_id=change.pk, actor="flowguard", reason=str(judgement.reason), now=now)
+        changes.revert(change_id=change.pk, actor="flowguard", reason=judgement.reason, now=now)
         return
     group = row.guard.device.group  # type: ignore[union-attr]
     row.active_at = now
@@ -188,7 +194,7 @@ def _follow_removal(row: Enforcement, now: datetime) -> None:
         said = Message(gettext_noop("%(member)s is out of the guard, the device is as before"), {"member": row.member})
         move(row, State.REVERTED if early else State.EXPIRED, said, now)
     elif change.state in REMOVAL_FAILED:
-        values = {"member": row.member, "error": change.error}
+        values = {"member": row.member, "error": trouble(change)}
         said = Message(gettext_noop("%(member)s could not be taken back: %(error)s"), values)
         if change.state == Change.State.FAILED and removals_failed(row) < REMOVAL_TRIES:
             move(row, State.ACTIVE, said, now, again_at=now + REMOVE_AGAIN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -17,10 +17,14 @@ from policyhub.actions import audit, changes
 from policyhub.actions.configs import latest_config
 from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec, canonical_member
 from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import CS1, DF, PRIORITY_DSCP, DscpMap, served_no_better
 from policyhub.models import Change, Device
 
 ENDED_BADLY = (Change.State.FAILED, Change.State.REFUSED, Change.State.CANCELLED, Change.State.REVERTED)
+NAMED = 5  # enforcements that an error names
+CS1_UNKNOWN = gettext_noop("CS1 refused: the maps of %(hop)s are not known. Use DF (0), or collect its configuration")
+CS1_BETTER = gettext_noop("CS1 refused: the map of %(hop)s serves CS1 better than best effort. Use DF (0), or correct the map")
 
 
 class TargetClassRefused(FlowGuardError):
@@ -46,7 +50,7 @@ def propose(
     target_dscp: int | None = None,
     rate_bps: int | None = None,
     first_member: str = "",
-    reason: str,
+    reason: str | Message,
     requested_by: User,
     via: str = "",
     now: datetime,
@@ -66,9 +70,8 @@ def propose(
     with transaction.atomic():
         known = Guard.objects.select_for_update().filter(device=device, name=spec.name).first()
         if known and known.state != Guard.State.REMOVED and known.install_change_id is not None:
-            raise GuardExists(
-                f"{device.name} has a guard {spec.name} already ({known.state}). Remove it first or choose another name"
-            )
+            said = gettext_noop("%(device)s has a guard %(guard)s already (%(state)s). Remove it first or choose another name")
+            raise GuardExists.of(said, device=device.name, guard=spec.name, state=known.state)
         guard = known or Guard(device=device, name=spec.name)
         guard.spec, guard.state, guard.created_at = _as_json(spec), Guard.State.PROPOSED, now
         if first_member:
@@ -95,10 +98,9 @@ def _forget(guard: Guard, *, is_new: bool, actor: str, error: PolicyHubError, no
         audit.record("guard.not-planned", actor=actor, at=now, device=guard.device.name, name=guard.name, error=error.code)
 
 
-def remove(*, guard: Guard, reason: str, requested_by: User, via: str = "", now: datetime) -> Guard:
-    """Render the removal for approval. Raises GuardInUse while members are in it."""
-    if Enforcement.objects.filter(guard=guard, state__in=OPEN).exists():
-        raise GuardInUse(f"{guard} still holds members. Take the enforcements back first")
+def remove(*, guard: Guard, reason: str | Message, requested_by: User, via: str = "", now: datetime) -> Guard:
+    """Render the removal for approval. Raises GuardInUse while members are in it, on their way, or proposed."""
+    _require_empty(guard)
     guard.remove_change = _plan(guard, ChangeKind.GUARD_REMOVE, reason, requested_by, via, now)
     guard.save(update_fields=["remove_change"])
     return guard
@@ -119,7 +121,24 @@ def step(*, guard_id: int, clock: Callable[[], datetime]) -> None:
     install = guard.install_change
     if state == Guard.State.INSTALLED and first and install is not None and install.requested_by is not None:
         who = install.requested_by
-        enforcement.request(guard=guard, member=first, requested_by=who, via="guard install", reason=install.reason, now=clock())
+        enforcement.request(guard=guard, member=first, requested_by=who, via="guard install", reason=_why(install), now=clock())
+
+
+def _require_empty(guard: Guard) -> None:
+    """Naming the enforcements and what to do about them: only what is in the guard, or may be, can be taken back."""
+    rows = list(Enforcement.objects.filter(guard=guard, state__in=OPEN).order_by("pk"))
+    proposed = [row for row in rows if row.state == Enforcement.State.PROPOSED]
+    inside = [row for row in rows if row.state != Enforcement.State.PROPOSED]
+    if inside:
+        said = gettext_noop("%(guard)s holds members, or is about to: %(members)s. Take these enforcements back first")
+        raise GuardInUse.of(said, guard=str(guard), members=_listed(inside))
+    if proposed:
+        said = gettext_noop("%(guard)s: enforcements are proposed for it: %(members)s. Decline them first, or wait for their end")
+        raise GuardInUse.of(said, guard=str(guard), members=_listed(proposed))
+
+
+def _listed(rows: Sequence[Enforcement]) -> str:
+    return ", ".join([f"#{row.pk} {row.member}" for row in rows[:NAMED]] + ["…"] * (len(rows) > NAMED))
 
 
 def require_target_class(device: Device, target: int) -> None:
@@ -130,13 +149,12 @@ def require_target_class(device: Device, target: int) -> None:
     if target == DF:
         return
     if target != CS1:
-        raise TargetClassRefused(f"target DSCP {target} is not DF (0) or CS1 (8). Use 0")
+        raise TargetClassRefused.of(gettext_noop("target DSCP %(target)d is not DF (0) or CS1 (8). Use 0"), target=target)
     for hop in Device.objects.filter(realm=device.realm, enabled=True).order_by("name"):
         config = latest_config(hop)
         maps: tuple[DscpMap, ...] = config.dscp_maps if config else ()
         if served_no_better(maps, CS1, DF) is not True:
-            why = "its maps are not known" if not maps else "its map serves CS1 better than best effort"
-            raise TargetClassRefused(f"CS1 refused: {hop.name}: {why}. Use DF (0), or collect and correct the map")
+            raise TargetClassRefused.of(CS1_BETTER if maps else CS1_UNKNOWN, hop=hop.name)
 
 
 def _state(guard: Guard) -> str:
@@ -152,12 +170,18 @@ def _state(guard: Guard) -> str:
     return guard.state
 
 
-def _plan(guard: Guard, kind: ChangeKind, reason: str, requested_by: User, via: str, now: datetime) -> Change:
+def _why(install: Change) -> str | Message:
+    return Message.of(install.reason_said) if install.reason_said else install.reason
+
+
+def _plan(guard: Guard, kind: ChangeKind, reason: str | Message, requested_by: User, via: str, now: datetime) -> Change:
+    group = guard.device.group
+    said = gettext_noop("%(reason)s (mode %(mode)s, profile %(profile)s)")
     return changes.plan(
         device=guard.device,
         kind=kind,
         spec=spec_of(guard),
-        reason=f"{reason} (mode {guard.device.group.mode}, profile {guard.device.group.profile})",
+        reason=Message(said, {"reason": reason, "mode": group.mode, "profile": group.profile}),
         actor=audit.who(requested_by, via),
         requested_by=requested_by,
         idempotency_key=changes.key("guard", guard.pk, kind, now.isoformat()),

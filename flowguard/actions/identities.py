@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import reduce
 
 from django.db import transaction
 
@@ -15,11 +16,16 @@ from flowguard.queries.identities import identities
 from policyhub.actions import audit
 from policyhub.domain.errors import BadInput
 from policyhub.domain.identity import Identity, read_identities
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Realm
 
 Key = tuple[str, str]
 # A file that lost its second half looks like one that means it. More than this share goes only with a second word.
 MOST_REMOVED_UNASKED = 0.1
+TOO_MUCH = gettext_noop(
+    "%(file)s: would remove %(removed)d of %(entries)d entries, more than a tenth; nothing was changed. "
+    "Is the file whole? Then confirm it (--replace)"
+)
 _LONGEST = {"name": 128, "business": 255, "owner": 128, "active_window": 64, "realm": 64}
 
 
@@ -45,12 +51,19 @@ class Difference:
     def removes_much(self) -> bool:
         return len(self.removed) > MOST_REMOVED_UNASKED * self.before
 
-    def lines(self) -> list[str]:
+    def words(self) -> list[Message]:
         """One line per entry: `+` added, `-` removed, `~` changed with the fields that differ."""
-        told = [(_key(one), f"+ {_label(one)}") for one in self.added]
-        told += [(_key(one), f"- {_label(one)}") for one in self.removed]
-        told += [(_key(new), f"~ {_label(new)}: {_fields(old, new)}") for old, new in self.changed]
-        return [line for _, line in sorted(told)]
+        told = [(_key(one), Message("+ %(entry)s", {"entry": _label(one)})) for one in self.added]
+        told += [(_key(one), Message("- %(entry)s", {"entry": _label(one)})) for one in self.removed]
+        told += [
+            (_key(new), Message("~ %(entry)s: %(fields)s", {"entry": _label(new), "fields": _fields(old, new)}))
+            for old, new in self.changed
+        ]
+        return [line for _, line in sorted(told, key=lambda pair: (pair[0], pair[1].template))]
+
+    def lines(self) -> list[str]:
+        """The same in English."""
+        return [str(line) for line in self.words()]
 
 
 class RemovesMuch(FlowGuardError):
@@ -60,11 +73,8 @@ class RemovesMuch(FlowGuardError):
 
     def __init__(self, file: str, difference: Difference) -> None:
         gone, before = len(difference.removed), difference.before
-        super().__init__(
-            f"{file}: would remove {gone} of {before} entries, more than a tenth; nothing was changed. "
-            "Is the file whole? Then confirm it (--replace)",
-            file=file, removed=gone, entries=before,
-        )  # fmt: skip
+        values = {"file": file, "removed": gone, "entries": before}
+        super().__init__(Message(TOO_MUCH, values), **values)
         self.difference = difference
 
 
@@ -78,7 +88,8 @@ def import_identities(
     """
     wanted = read_identities(text, file)
     if not wanted:
-        raise BadInput.at(file, 2, "holds no identity", "Add at least one row; the ledger is replaced as a whole")
+        cure = Message(gettext_noop("Add at least one row; the ledger is replaced as a whole"))
+        raise BadInput.at(file, 2, Message(gettext_noop("holds no identity")), cure)
     _fits(wanted, file)
     with transaction.atomic(), one_ingest_at_a_time():
         difference = compare(identities(), wanted)
@@ -106,7 +117,9 @@ def _fits(wanted: Iterable[Identity], file: str) -> None:
     for one in wanted:
         for field, longest in _LONGEST.items():
             if len(getattr(one, field)) > longest:
-                raise BadInput.at(file, None, f"{one.prefix}: {field} is longer than {longest} characters", "Shorten it")
+                said = gettext_noop("%(prefix)s: %(field)s is longer than %(longest)d characters")
+                values = {"prefix": one.prefix, "field": field, "longest": longest}
+                raise BadInput.at(file, None, Message(said, values), Message(gettext_noop("Shorten it")))
 
 
 def _apply(difference: Difference) -> None:
@@ -134,17 +147,20 @@ def _key(one: Identity) -> Key:
     return (one.realm, one.prefix)
 
 
-def _label(one: Identity) -> str:
-    realm = f"[{one.realm}] " if one.realm else ""
-    return f"{realm}{one.prefix} {one.name} (allowed {_shown(one.allowed_dscp)})"
+def _label(one: Identity) -> Message:
+    place = f"[{one.realm}] {one.prefix}" if one.realm else one.prefix
+    said = gettext_noop("%(prefix)s %(name)s (allowed %(marks)s)")
+    return Message(said, {"prefix": place, "name": one.name, "marks": _shown(one.allowed_dscp)})
 
 
-def _fields(old: Identity, new: Identity) -> str:
+def _fields(old: Identity, new: Identity) -> Message:
     pairs = [(field.name, getattr(old, field.name), getattr(new, field.name)) for field in fields(Identity)]
-    return ", ".join(f"{name} {_shown(a)} to {_shown(b)}" for name, a, b in pairs if a != b)
+    said = gettext_noop("%(field)s %(old)s to %(new)s")
+    told = [Message(said, {"field": name, "old": _shown(a), "new": _shown(b)}) for name, a, b in pairs if a != b]
+    return reduce(lambda some, one: Message("%(some)s, %(one)s", {"some": some, "one": one}), told)
 
 
-def _shown(value: object) -> str:
+def _shown(value: object) -> str | Message:
     if isinstance(value, frozenset):
         return " ".join(str(mark) for mark in sorted(value))
-    return "any" if value is None else str(value) or "(empty)"
+    return Message(gettext_noop("any")) if value is None else str(value) or Message(gettext_noop("(empty)"))

@@ -15,6 +15,8 @@ from flowguard.models import (
     StreamGap,
     Verdict,
 )
+from policyhub.api.words import Words
+from policyhub.queries.words import said
 
 
 class VerdictListSerializer(serializers.ModelSerializer[Verdict]):
@@ -91,6 +93,8 @@ class GuardSerializer(serializers.ModelSerializer[Guard]):
 
 
 class EventSerializer(serializers.ModelSerializer[EnforcementEvent]):
+    message = Words(lambda row: said(row.message, row.data))
+
     class Meta:
         model = EnforcementEvent
         fields = ("at", "state", "message", "data")

@@ -67,6 +67,7 @@ EVIDENCE: dict[str, Text] = {
     "last-packet": _("Last offending packet"),
     "allowance": _("What the ledger allowed"),
     "rewritten": _("How the mark changed"),
+    "replayed": _("Played back from a file"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -79,6 +80,7 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "allowed_dscp": _("Allowed marks"),
     "from_dscp": _("Mark at the first point"),
     "to_dscp": _("Mark at a later point"),
+    "shift_ns": _("Times moved by"),
 }
 
 GAP_REASONS: dict[str, Text] = {
@@ -88,6 +90,11 @@ GAP_REASONS: dict[str, Text] = {
 }
 
 HEALTH_LOSS: dict[str, Text] = {"kernel": _("kernel"), "ring": _("ring"), "spool": _("spool")}
+
+
+def server_port(port: str) -> Text:
+    """A number, or the word for one that only means "some client"."""
+    return _("ephemeral port") if port == "ephemeral" else port
 
 
 def verdict_title(name: str) -> Text:

@@ -14,6 +14,7 @@ from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Ve
 from flowguard.queries import verdicts
 from flowguard.queries.ground import OPEN
 from flowguard.queries.sensors import sensor_rows
+from flowguard.queries.windows import SECOND_NS
 from policyhub.console.changes_view import Step, expected_diff, named, section_diff
 from policyhub.console.forms import ReasonForm
 from policyhub.models import Change
@@ -24,7 +25,7 @@ WITHDRAWABLE = (S.PROPOSED, S.APPLYING, S.ACTIVE, S.NEEDS_PERSON)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """form: text, time (ns), marks (list of DSCP), shares (DSCP and packets) or unknown."""
+    """form: text, time (ns), span (s), marks (list of DSCP), shares (DSCP and packets) or unknown."""
 
     label: Any
     form: str
@@ -64,13 +65,16 @@ def _value(key: str, value: Any) -> Value:
     label = labels.EVIDENCE_FIELDS.get(key, key)
     if value is None:
         return Value(label, "anything" if key == "allowed_dscp" else "unknown", None)
+    if key == "shift_ns" and isinstance(value, int):
+        return Value(label, "span", value / SECOND_NS)
     if key.endswith("_ns") and isinstance(value, int):
         return Value(label, "time", value)
     if key.endswith("_dscp") and _all_marks(value):
         return Value(label, "marks", value if isinstance(value, list) else [value])
     if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdecimal() for mark in value):
         return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
-    return Value(label, "text", str(value)[:64])
+    text = ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    return Value(label, "text", text[:64])
 
 
 def _all_marks(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from policyhub.domain.errors import BadInput
@@ -33,7 +34,7 @@ class IdentityEntry(models.Model):
         try:
             check_fields(self.prefix, self.allowed_dscp, self.active_window, self.peak_mbps)
         except BadInput as error:
-            raise ValidationError(error.message) from None
+            raise ValidationError(error.said.read(gettext)) from None
 
     def __str__(self) -> str:
         return f"{self.name} {self.prefix}"

@@ -186,9 +186,9 @@ def losses(seconds: int = 10, enough: int = 50) -> dict[int, Loss]:
 def done_today(now: datetime, limit: int = 8) -> list[EnforcementEvent]:
     """What enforcements came to in the last 24 h, newest first. Each state is told once, when it was reached.
 
-    A proposal waits for a person: nothing is done yet.
+    What waits for a person is not done.
     """
-    told = ("active", "expired", "reverted", "failed", "needs-person")
+    told = ("active", "expired", "reverted", "failed")
     first = EnforcementEvent.objects.filter(state__in=told).order_by().values("enforcement", "state").annotate(pk_first=Min("pk"))
     rows = EnforcementEvent.objects.select_related("enforcement__guard__device").filter(at__gte=now - WINDOW)
     return list(rows.filter(pk__in=first.values("pk_first")).order_by("-pk")[:limit])

@@ -43,6 +43,11 @@ def signal(name: Any) -> labels.Text:
 
 
 @register.filter
+def server_port(port: str) -> labels.Text:
+    return labels.server_port(port)
+
+
+@register.filter
 def gap_reason(reason: str) -> labels.Text:
     return labels.GAP_REASONS.get(reason, reason)
 

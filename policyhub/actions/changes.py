@@ -84,7 +84,8 @@ def plan(
     if existing is not None:
         return existing
     if requested_by is None and kind not in BY_POLICY:
-        raise BadInput(f"{kind} on {device}: nobody proposes it. Name the user of the service who does")
+        said = gettext_noop("%(kind)s on %(device)s: nobody proposes it. Name the user of the service who does")
+        raise BadInput.of(said, kind=str(kind), device=device.name)
     member = _canonical(member)
     change = Change(
         device=device,
@@ -122,7 +123,8 @@ def _canonical(member: str | None) -> str | None:
     try:
         return canonical_member(member) if member else None
     except ValueError as error:
-        raise BadInput(f"{member!r} is not an address or prefix ({error}). Give it as 10.1.2.3/32") from error
+        said = gettext_noop("%(member)r is not an address or prefix (%(error)s). Give it as 10.1.2.3/32")
+        raise BadInput.of(said, member=member, error=str(error)) from error
 
 
 def _fill(change: Change, kind: ChangeKind, spec: GuardSpec, member: str | None, now: datetime) -> Message:
@@ -142,7 +144,7 @@ def _fill(change: Change, kind: ChangeKind, spec: GuardSpec, member: str | None,
         lint(kind, spec, commands, renderer.owns, limits_of(profile))
     except (CannotRender, PlanRefused) as error:
         change.state, change.error, change.finished_at = State.REFUSED, str(error), now
-        return Message(gettext_noop("refused: %(error)s"), {"error": str(error)})
+        return Message(gettext_noop("refused: %(error)s"), {"error": error.told})
     change.state = State.PROPOSED
     change.lines, change.inverse, change.reads = list(commands.lines), list(commands.inverse), list(commands.reads)
     change.plan_sha256 = changes_record.plan_sha256(device, kind, change.spec, commands)
@@ -161,7 +163,8 @@ def approve(*, change: Change, approver: User, plan_sha256: str, via: str = "", 
             return given
         _require_plan(row, plan_sha256)
         if row.requested_by_id == approver.pk:
-            raise SelfApproval(f"change #{row.pk} was requested by {approver}; somebody else has to approve it", change=row.pk)
+            wrong = gettext_noop("change #%(change)d was requested by %(who)s; somebody else has to approve it")
+            raise SelfApproval.of(wrong, change=row.pk, who=approver.get_username())
         approval = Approval.objects.create(change=row, approver=approver, plan_sha256=plan_sha256, at=now)
         said = Message(gettext_noop("approved by %(who)s"), {"who": approver.get_username()})
         _approved(row, said, audit.who(approver, via), now)
@@ -183,7 +186,9 @@ def _require_plan(row: Change, read_sha256: str) -> None:
         row.plan_sha256 != read_sha256
         or changes_record.plan_sha256(row.device, row.kind, row.spec, commands_of(row)) != read_sha256
     ):
-        raise PlanChanged(f"change #{row.pk}: the plan is not the one that was read. Read it again", change=row.pk)
+        raise PlanChanged.of(
+            gettext_noop("change #%(change)d: the plan is not the one that was read. Read it again"), change=row.pk
+        )
 
 
 def _approved(row: Change, said: Message, actor: object, now: datetime) -> None:
@@ -230,7 +235,7 @@ def _take(change: Change, lease: leases.Lease, now: datetime) -> None:
     if not Change.objects.filter(pk=change.pk, state=change.state).update(
         fencing=lease.token, next_step_at=due, attempts=change.attempts + 1
     ):
-        raise WrongState(f"change #{change.pk} was moved meanwhile")
+        raise WrongState.of(gettext_noop("change #%(change)d was moved meanwhile"), change=change.pk)
     change.fencing, change.next_step_at = lease.token, due
 
 
@@ -241,7 +246,8 @@ def confirm(*, change_id: int, actor: str, now: datetime) -> None:
         if row.state == State.CONFIRMED or (row.state == State.VERIFIED and row.confirm_by == "config"):
             return
         if row.state != State.VERIFIED:
-            raise WrongState(f"change #{row.pk} is {row.state}; only a verified change can be confirmed", change=row.pk)
+            wrong = gettext_noop("change #%(change)d is %(state)s; only a verified change can be confirmed")
+            raise WrongState.of(wrong, change=row.pk, state=row.state)
         said = Message(gettext_noop("confirmation by %(who)s"), {"who": actor})
         note(row, said, now=now, confirm_by="config", next_step_at=now)
         audit.record("change.confirm", actor=actor, at=now, change=row.pk)
@@ -255,7 +261,8 @@ def revert(*, change_id: int, actor: str, reason: str | Message, now: datetime) 
         if row.state == State.REVERTING:
             return
         if row.state not in REVERTIBLE:
-            raise WrongState(f"change #{row.pk} is {row.state}; there is nothing to take back", change=row.pk, state=row.state)
+            wrong = gettext_noop("change #%(change)d is %(state)s; there is nothing to take back")
+            raise WrongState.of(wrong, change=row.pk, state=row.state)
         said = Message(gettext_noop("to be taken back by %(who)s: %(reason)s"), {"who": actor, "reason": reason})
         move(row, State.REVERTING, said, now=now, actor=actor, next_step_at=now)
         dispatch.on_commit(STEP_TASK, row.pk)
@@ -266,5 +273,6 @@ def cancel(*, change_id: int, actor: str, now: datetime) -> None:
     with transaction.atomic():
         row = Change.objects.select_for_update(of=("self",)).select_related("device").get(pk=change_id)
         if row.state not in CANCELLABLE:
-            raise WrongState(f"change #{row.pk} is {row.state}; it can no longer be cancelled", change=row.pk, state=row.state)
+            wrong = gettext_noop("change #%(change)d is %(state)s; it can no longer be cancelled")
+            raise WrongState.of(wrong, change=row.pk, state=row.state)
         move(row, State.CANCELLED, Message(gettext_noop("cancelled by %(who)s"), {"who": actor}), now=now, actor=actor)

@@ -13,6 +13,7 @@ from policyhub.actions.sessions import open_session, profile_of
 from policyhub.domain.change import ChangeKind, Commands, GuardSpec, GuardState
 from policyhub.domain.change_outcome import GuardPicture
 from policyhub.domain.errors import DeviceClosed, PolicyHubError
+from policyhub.domain.message import gettext_noop
 from policyhub.domain.plan_lint import Limits
 from policyhub.models import Change, Credential, Device
 from policyhub.transport import DeviceSession
@@ -38,7 +39,8 @@ def renderer_of(device: Device) -> Renderer:
     """Raises DeviceClosed where this version only reads the platform."""
     renderer = REGISTRY.get(device.platform).render
     if renderer is None:
-        raise DeviceClosed(f"{device}: {device.platform} is read only in this version; no change can be planned")
+        said = gettext_noop("%(device)s: %(platform)s is read only in this version; no change can be planned")
+        raise DeviceClosed.of(said, device=device.name, platform=device.platform)
     return renderer
 
 

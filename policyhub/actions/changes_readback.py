@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from policyhub.actions import secrets
 from policyhub.actions.changes_device import OPPOSITE, Reading, Work, armed_token, observe, render
 from policyhub.actions.changes_record import State, entered_at, note, notes_since_entered
+from policyhub.actions.changes_record import trouble as told_error
 from policyhub.actions.changes_steps import SETTLE, advance, fail, wait
 from policyhub.domain.change import PushOutcome
 from policyhub.domain.change_outcome import GuardPicture, is_taken_back, judge_push
@@ -51,7 +52,7 @@ def _nothing_there(work: Work, fields: dict[str, object]) -> bool:
         said = Message(gettext_noop("nobody could confirm in time; the device's own watchdog took the change back"))
         return advance(work, State.REVERTED, said, **{**fields, "push_outcome": PushOutcome.UNKNOWN, "error": str(said)})
     trouble = work.disarm()
-    said = Message(gettext_noop("read back: nothing of it is on the device. %(error)s"), {"error": change.error or trouble})
+    said = Message(gettext_noop("read back: nothing of it is on the device. %(error)s"), {"error": told_error(change) or trouble})
     return fail(work, said)
 
 
@@ -115,7 +116,7 @@ def reverting(work: Work) -> bool:
     try:
         lines = _inverse(work, reading)
     except PolicyHubError as error:
-        said = Message(gettext_noop("no inverse can be sent: %(error)s; a person is needed"), {"error": str(error)})
+        said = Message(gettext_noop("no inverse can be sent: %(error)s; a person is needed"), {"error": error.told})
         return advance(work, State.REVERT_FAILED, said, error=str(said), after_section=reading.picture.text)
     _send_inverse(work, lines)
     again = _read_or_wait(work)
@@ -156,7 +157,7 @@ def _send_inverse(work: Work, lines: tuple[str, ...]) -> None:
     except LeaseLost:
         raise
     except PolicyHubError as error:
-        said = Message(gettext_noop("the inverse was not answered cleanly: %(error)s"), {"error": str(error)})
+        said = Message(gettext_noop("the inverse was not answered cleanly: %(error)s"), {"error": error.told})
         note(work.change, said, now=work.clock())
     earlier = secrets.unseal(work.change.transcript_envelope)
     envelope = secrets.seal(f"{earlier}\n{session.transcript}")
@@ -185,7 +186,7 @@ def _read_or_wait(work: Work, *, first: Callable[[], str] = lambda: "") -> Readi
     except LeaseLost:
         raise
     except PolicyHubError as error:
-        said = Message(gettext_noop("the device cannot be read back: %(error)s"), {"error": str(error)})
+        said = Message(gettext_noop("the device cannot be read back: %(error)s"), {"error": error.told})
     since = max(entered_at(work.change), _deadline(work))
     now = work.clock()
     if now > since + GIVE_UP:

@@ -14,7 +14,7 @@ from policyhub.actions import audit
 from policyhub.domain.change import ChangeKind, Commands, GuardSpec
 from policyhub.domain.change_states import may_follow
 from policyhub.domain.errors import WrongState
-from policyhub.domain.message import Message
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Change, ChangeEvent, Device
 
 State = Change.State
@@ -99,7 +99,8 @@ def move(
     """
     before = change.state
     if not may_follow(before, to):
-        raise WrongState(f"change #{change.pk} is {before}; it cannot become {to}", change=change.pk, state=before)
+        said_why = gettext_noop("change #%(change)d is %(state)s; it cannot become %(to)s")
+        raise WrongState.of(said_why, change=change.pk, state=before, to=str(to))
     fields = {"next_step_at": None, **fields, "state": to}
     if to in FINISHED:
         fields["finished_at"] = now
@@ -108,7 +109,8 @@ def move(
         held = held.filter(fencing=fencing)
     with transaction.atomic():
         if not held.update(**fields):
-            raise WrongState(f"change #{change.pk} was moved by somebody else meanwhile. Read it again", change=change.pk)
+            said_why = gettext_noop("change #%(change)d was moved by somebody else meanwhile. Read it again")
+            raise WrongState.of(said_why, change=change.pk)
         for name, value in fields.items():
             setattr(change, name, value)
         _event(change, said, now, {"from": before, **(data or {})})
@@ -124,6 +126,17 @@ def note(change: Change, said: Message, *, now: datetime, data: dict[str, Any] |
             for name, value in fields.items():
                 setattr(change, name, value)
         _event(change, said, now, data or {})
+
+
+def trouble(change: Change) -> str | Message:
+    """What `change.error` says, as the message it was when it was written down."""
+    for row in change.events.order_by("-pk"):
+        stored = row.data.get("said")
+        said = Message.of(stored) if isinstance(stored, dict) and "text" in stored else None
+        for one in (said, *(said.values.values() if said else ())):
+            if isinstance(one, Message) and str(one) == change.error:
+                return one
+    return change.error
 
 
 def entered_at(change: Change) -> datetime:

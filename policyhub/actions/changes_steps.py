@@ -93,7 +93,7 @@ def preflight(work: Work) -> bool:
 
 
 def _cannot_start(work: Work, error: PolicyHubError) -> bool:
-    said = Message(gettext_noop("nothing was sent: %(error)s"), {"error": str(error)})
+    said = Message(gettext_noop("nothing was sent: %(error)s"), {"error": error.told})
     if isinstance(error, TransportError) and not error.permanent:
         tries = notes_since_entered(work.change, "unreachable") + 1
         if tries < REACH_TRIES:
@@ -120,7 +120,7 @@ def armed(work: Work) -> bool:
         raise
     except PolicyHubError as error:
         work.disarm()
-        return fail(work, Message(gettext_noop("nothing was sent: %(error)s"), {"error": str(error)}))
+        return fail(work, Message(gettext_noop("nothing was sent: %(error)s"), {"error": error.told}))
     said = Message(gettext_noop("sending %(lines)d lines"), {"lines": len(work.change.lines)})
     work.may_push = advance(
         work,
@@ -150,22 +150,22 @@ def pushing(work: Work) -> bool:
         said = Message(gettext_noop("the worker stopped while sending; nothing is sent again, the device is read back"))
         return _sent(work, said, error=str(said), settle=True)
     work.may_push = False
-    session, error = work.session, ""
+    session, trouble = work.session, None
     settle = False
     try:
         session.push(work.change.lines, before_line=work.before_line)
     except (TransportError, Stopped) as problem:
-        error, settle = str(problem), isinstance(problem, TimedOut | ConnectionLost)
+        trouble, settle = problem.told, isinstance(problem, TimedOut | ConnectionLost)
     envelope = secrets.seal(session.transcript)
     work.close()
-    if error:
+    if trouble is not None:
         said = Message(
             gettext_noop("stopped after %(sent)d of %(lines)d lines: %(error)s"),
-            {"sent": session.sent, "lines": len(work.change.lines), "error": error},
+            {"sent": session.sent, "lines": len(work.change.lines), "error": trouble},
         )
     else:
         said = Message(gettext_noop("all lines sent, no line was refused"))
-    return _sent(work, said, error=error, settle=settle, transcript_envelope=envelope)
+    return _sent(work, said, error=str(trouble or ""), settle=settle, transcript_envelope=envelope)
 
 
 def _sent(work: Work, said: Message, *, error: str, settle: bool, **fields: object) -> bool:

@@ -9,6 +9,7 @@ from datetime import datetime
 from policyhub.actions import configs
 from policyhub.actions.sessions import READING_WALL_S, open_session, reading_of
 from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.message import gettext_noop
 from policyhub.models import ConfigSnapshot, Credential, Device
 from policyhub.transport.errors import LineRejected
 from policyhub.vendorkit.collecting import ReadProfile
@@ -42,7 +43,8 @@ def keep(device: Device, profile: ReadProfile, texts: Mapping[str, str], *, acto
     """Store what the commands of the profile answered. Raises LineRejected when there is no configuration among it."""
     text = texts.get(profile.configuration, "")
     if not text.strip():
-        raise LineRejected(f"{device}: {profile.configuration!r} printed nothing. Check the login's rights", host=device.host)
+        said = gettext_noop("%(device)s: %(command)r printed nothing. Check the login's rights")
+        raise LineRejected.of(said, device=device.name, command=profile.configuration, host=device.host)
     return configs.store(
         device=device,
         text=text,

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from policyhub.actions import audit
 from policyhub.domain.errors import Stopped
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import KillSwitch
 
 FILE = "KILL"
@@ -26,7 +27,8 @@ def engaged(scope: str = "") -> bool:
 def check(scope: str = "") -> None:
     """Raises Stopped when engaged."""
     if engaged(scope):
-        raise Stopped("the kill switch is engaged: no line leaves. Release it when the cause is understood", scope=scope)
+        said = gettext_noop("the kill switch is engaged: no line leaves. Release it when the cause is understood")
+        raise Stopped(Message(said), scope=scope)
 
 
 def engage(*, scope: str = "", actor: object, reason: str, now: datetime) -> KillSwitch:

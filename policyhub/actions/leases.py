@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from policyhub.domain.errors import DeviceBusy, LeaseLost
+from policyhub.domain.message import gettext_noop
 from policyhub.models import DeviceLease
 
 
@@ -34,7 +35,8 @@ def acquire(*, device_id: int, holder: str, ttl_s: float, now: datetime) -> Leas
         )
         row = DeviceLease.objects.get(device_id=device_id)
     if not taken:
-        raise DeviceBusy(f"device {device_id} is held by {row.holder} until {row.expires_at:%H:%M:%S} UTC", device=device_id)
+        said = gettext_noop("device %(device)d is held by %(holder)s until %(until)s UTC")
+        raise DeviceBusy.of(said, device=device_id, holder=row.holder, until=f"{row.expires_at:%H:%M:%S}")
     return Lease(device_id, row.token, holder)
 
 
@@ -44,7 +46,8 @@ def renew(lease: Lease, *, ttl_s: float, now: datetime) -> None:
         expires_at=now + timedelta(seconds=ttl_s)
     )
     if not kept:
-        raise LeaseLost(f"device {lease.device_id}: lease {lease.token} was replaced by a newer one. Nothing more is sent")
+        said = gettext_noop("device %(device)d: lease %(lease)d was replaced by a newer one. Nothing more is sent")
+        raise LeaseLost.of(said, device=lease.device_id, lease=lease.token)
 
 
 def release(lease: Lease) -> None:

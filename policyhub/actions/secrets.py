@@ -15,6 +15,7 @@ from django.db import models, transaction
 
 from policyhub.actions import audit
 from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.redaction import redact
 from policyhub.models import Change, ConfigSnapshot, Credential
 
@@ -54,13 +55,13 @@ def unseal(envelope: str) -> str:
     wanted, _, token = rest.partition(".")
     key = next((key for key in _keys() if key_id(key) == wanted), None)
     if version != VERSION or key is None:
-        raise CannotOpen(
-            f"no configured key opens this secret (key id {wanted or 'missing'}). Add that key to the credential keys"
-        )
+        said = gettext_noop("no configured key opens this secret (key id %(key)s). Add that key to the credential keys")
+        raise CannotOpen.of(said, key=wanted or "-")
     try:
         return Fernet(key).decrypt(token).decode("utf-8", "surrogateescape")
     except InvalidToken as error:
-        raise CannotOpen(f"a secret sealed with key {wanted} was altered or cut off. Enter it again") from error
+        said = gettext_noop("a secret sealed with key %(key)s was altered or cut off. Enter it again")
+        raise CannotOpen.of(said, key=wanted) from error
 
 
 def rotate(envelope: str) -> str:
@@ -93,5 +94,6 @@ def _rotate_row(model: type[models.Model], pk: object, names: tuple[str, ...]) -
 def _keys() -> list[str]:
     keys: list[str] = list(settings.POLICYHUB_CREDENTIAL_KEYS)
     if not keys:
-        raise CannotOpen("no credential key is configured. Set POLICYHUB_CREDENTIAL_KEY or POLICYHUB_CREDENTIAL_KEY_FILE")
+        said = gettext_noop("no credential key is configured. Set POLICYHUB_CREDENTIAL_KEY or POLICYHUB_CREDENTIAL_KEY_FILE")
+        raise CannotOpen(Message(said))
     return keys

@@ -21,6 +21,11 @@ from policyhub.vendorkit.registry import REGISTRY
 
 KEY_CHANGED, LOGIN_REFUSED = gettext_noop("host key changed"), gettext_noop("login refused")
 
+NO_LOGIN = {
+    Credential.Purpose.PUSH: gettext_noop("%(device)s has no credential to push, nor has its site. Give it one"),
+    Credential.Purpose.COLLECT: gettext_noop("%(device)s has no credential to collect, nor has its site. Give it one"),
+}
+
 
 READING_WALL_S = 600.0  # a large configuration and all counters, on a slow management processor
 
@@ -29,14 +34,16 @@ def profile_of(device: Device) -> PushProfile:
     """How to push to it. Raises DeviceClosed where nothing is pushed to the platform, UnknownPlatform."""
     profile = REGISTRY.get(device.platform).push
     if profile is None:
-        raise DeviceClosed(f"{device}: nothing is pushed to {device.platform}; it is only read")
+        said = gettext_noop("%(device)s: nothing is pushed to %(platform)s; it is only read")
+        raise DeviceClosed.of(said, device=device.name, platform=device.platform)
     return profile
 
 
 def reading_of(device: Device) -> ReadProfile:
     """How to read it. Raises DeviceClosed while nobody knows what it is, UnknownPlatform."""
     if device.platform == Device.DETECT:
-        raise DeviceClosed(f"{device}: its platform is not known yet. `policyhub device preflight {device}` finds it")
+        said = gettext_noop("%(device)s: its platform is not known yet. `policyhub device preflight %(device)s` finds it")
+        raise DeviceClosed.of(said, device=device.name)
     return read_profile(device.platform)
 
 
@@ -76,14 +83,15 @@ def blame(device: Device, error: TransportError, *, now: datetime) -> None:
 def login_for(device: Device, purpose: Credential.Purpose) -> Login:
     """The lent credential. Raises DeviceClosed: disabled, quarantined, without address or credential."""
     if not device.enabled:
-        raise DeviceClosed(f"{device} is disabled. Enable it first")
+        raise DeviceClosed.of(gettext_noop("%(device)s is disabled. Enable it first"), device=device.name)
     if device.quarantine_reason:
-        raise DeviceClosed(f"{device} is in quarantine ({device.quarantine_reason}). Find the cause, then release it")
+        said = gettext_noop("%(device)s is in quarantine (%(reason)s). Find the cause, then release it")
+        raise DeviceClosed.of(said, device=device.name, reason=device.quarantine_reason)
     if not device.host:
-        raise DeviceClosed(f"{device} has no address; its configuration comes from files")
+        raise DeviceClosed.of(gettext_noop("%(device)s has no address; its configuration comes from files"), device=device.name)
     credential = _credential_of(device, purpose)
     if credential is None:
-        raise DeviceClosed(f"{device} has no credential to {purpose}, nor has its site. Give it one")
+        raise DeviceClosed.of(NO_LOGIN[purpose], device=device.name)
     return Login(
         credential.username,
         secrets.unseal(credential.password_envelope),

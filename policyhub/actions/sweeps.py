@@ -16,6 +16,7 @@ from policyhub.checks.context import Context
 from policyhub.checks.registry import all_checks, run_checks
 from policyhub.domain.errors import PolicyHubError, WrongState
 from policyhub.domain.finding import Finding as Found
+from policyhub.domain.message import gettext_noop
 from policyhub.models import Device, Finding, Sweep
 from policyhub.vendorkit.contract import Capability
 from policyhub.vendorkit.registry import REGISTRY
@@ -43,7 +44,7 @@ def cancel(*, sweep_id: int, actor: object, now: datetime) -> None:
     """Stop after the device that is being checked. Raises WrongState when it has ended."""
     with transaction.atomic():
         if not Sweep.objects.filter(pk=sweep_id, state=Sweep.State.RUNNING).update(state=Sweep.State.CANCELLED, finished_at=now):
-            raise WrongState(f"sweep #{sweep_id} is not running")
+            raise WrongState.of(gettext_noop("sweep #%(sweep)d is not running"), sweep=sweep_id)
         audit.record("sweep.cancelled", actor=actor, at=now, sweep=sweep_id)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext
 from rest_framework import exceptions, viewsets
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.pagination import LimitOffsetPagination
@@ -20,6 +21,7 @@ from rest_framework.views import APIView
 from policyhub.api.auth import ReadScope, TokenAuthentication, has_scope
 from policyhub.domain.errors import PolicyHubError
 from policyhub.models import ApiToken
+from policyhub.queries.words import said
 
 STATUS = {"WrongState": HTTPStatus.CONFLICT, "PlanChanged": HTTPStatus.CONFLICT, "SelfApproval": HTTPStatus.FORBIDDEN}
 
@@ -93,15 +95,15 @@ def told(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, PolicyHubError):
         status = STATUS.get(type(error).__name__, HTTPStatus.UNPROCESSABLE_ENTITY)
         plain = {key: value if isinstance(value, int | str | None) else str(value) for key, value in error.data.items()}
-        return _answer(status, error.code, error.message, plain)
+        return _answer(status, error.code, said(error.said.template, error.said.values), plain)
     if isinstance(error, Http404):
-        return _answer(HTTPStatus.NOT_FOUND, "PH-A404", "There is no such thing here.", {})
+        return _answer(HTTPStatus.NOT_FOUND, "PH-A404", gettext("There is no such thing here."), {})
     if isinstance(error, PermissionDenied):
-        return _answer(HTTPStatus.FORBIDDEN, "PH-A403", "You may not do this.", {})
+        return _answer(HTTPStatus.FORBIDDEN, "PH-A403", gettext("You may not do this."), {})
     if not isinstance(error, exceptions.APIException):
         return None
     data = error.detail if isinstance(error, exceptions.ValidationError) else {}
-    message = "The request's fields are not right; `data` names them." if data else str(error.detail)
+    message = gettext("The request's fields are not right; `data` names them.") if data else str(error.detail)
     answer = _answer(error.status_code, f"PH-A{error.status_code}", message, data)
     if header := getattr(error, "auth_header", None):
         answer["WWW-Authenticate"] = header

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from policyhub.api.words import Words
 from policyhub.models import (
     Approval,
     AuditEntry,
@@ -18,6 +19,7 @@ from policyhub.models import (
     Realm,
     Sweep,
 )
+from policyhub.queries.words import kept
 
 
 class RealmSerializer(serializers.ModelSerializer[Realm]):
@@ -44,6 +46,7 @@ class DeviceSerializer(serializers.ModelSerializer[Device]):
     rule_count = serializers.IntegerField(allow_null=True)
     unparsed_count = serializers.IntegerField(allow_null=True)
     open_findings = serializers.IntegerField()
+    quarantine_reason = Words(lambda row: kept(None, row.quarantine_reason))
 
     class Meta:
         model = Device
@@ -73,6 +76,8 @@ class SnapshotSerializer(serializers.ModelSerializer[ConfigSnapshot]):
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):
     device = serializers.CharField(source="device.name")
+    message = Words(lambda row: kept((row.said or {}).get("message"), row.message))
+    fix = Words(lambda row: kept((row.said or {}).get("fix"), row.fix))
 
     class Meta:
         model = Finding
@@ -92,6 +97,8 @@ class SweepSerializer(serializers.ModelSerializer[Sweep]):
 
 
 class ChangeEventSerializer(serializers.ModelSerializer[ChangeEvent]):
+    message = Words(lambda row: kept(row.data.get("said"), row.message))
+
     class Meta:
         model = ChangeEvent
         fields = ("at", "state", "message", "data")
@@ -107,6 +114,7 @@ class ApprovalSerializer(serializers.ModelSerializer[Approval]):
 
 class ChangeListSerializer(serializers.ModelSerializer[Change]):
     device = serializers.CharField(source="device.name")
+    reason = Words(lambda row: kept(row.reason_said, row.reason))
     requested_by = serializers.CharField(source="requested_by.username", allow_null=True, default=None)
 
     class Meta:

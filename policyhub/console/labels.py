@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-Text = str | Promise
+from policyhub.domain.errors import PolicyHubError
+from policyhub.queries.words import GUARDRAILS, WORDS, Text, kept, said, word
+
+__all__ = ["GUARDRAILS", "WORDS", "Text", "kept", "said", "word"]
 
 CHANGE_KIND: dict[str, Text] = {
     "guard-install": _("Install guard"),
@@ -60,28 +62,6 @@ CHECKS: dict[str, tuple[Text, Text]] = {
     "host-key-changed": (_("Host key changed"), _("The device answers with another key than the pinned one.")),
 }
 
-GUARDRAILS: dict[str, Text] = {
-    "mode": _("Mode of the group"),
-    "kill-switch": _("Kill switch is off"),
-    "verdict-kind": _("Verdict of a kind that may be acted on"),
-    "evidence": _("Evidence is strong enough"),
-    "persistence": _("Lasted long enough"),
-    "fresh-evidence": _("Evidence is fresh"),
-    "capture-loss": _("Capture without losses"),
-    "never-core": _("Not core business"),
-    "never-touch": _("Not on the never-touch list"),
-    "source-width": _("Exactly one address"),
-    "prepared-guard": _("A guard is prepared"),
-    "device-health": _("Device is healthy"),
-    "device-role": _("Role of the device"),
-    "verifying-point": _("Packets can prove the effect"),
-    "blast-radius": _("Blast radius"),
-    "rate-of-pushes": _("Rate of additions"),
-    "flapping": _("Not the same host again and again"),
-    "plan-lint": _("Plan lint"),
-    "own-names": _("Own names only"),
-}
-
 # The colour family of a state; its word carries the meaning, the colour only helps.
 TONES = {
     "good": {
@@ -103,71 +83,38 @@ def tone(state: str) -> str:
     return next((name for name, states in TONES.items() if state in states), "plain")
 
 
-# Identifiers that stored messages carry as values.
-WORDS: dict[str, Text] = {
-    "observe": _("observe"),
-    "propose": _("propose"),
-    "auto": _("automatic"),
-    "request": _("on request"),
-    "lab": _("lab"),
-    "production": _("production"),
-    "installed": _("installed"),
-    "broken": _("not as installed"),
-    "core": _("core"),
-    "access": _("access"),
-    "firewall": _("firewall"),
-    "router": _("router"),
-    "bastion": _("bastion"),
-}
-
-
-def word(value: Any) -> Any:
-    """A value of a stored message: a nested message, an identifier, a list of rails, or what it is."""
-    if isinstance(value, Mapping) and "text" in value:
-        return said(str(value["text"]), value.get("values"))
-    known = WORDS.get(value) if isinstance(value, str) else None
-    if known is None and isinstance(value, str):
-        names = value.split(", ")
-        return ", ".join(str(GUARDRAILS[name]) for name in names) if all(name in GUARDRAILS for name in names) else value
-    return value if known is None else str(known)
-
-
-def said(template: str, values: Mapping[str, Any] | None) -> str:
-    """A stored message (policyhub.domain.message) in the reader's language; values that do not fit leave it as it is."""
-    if not template:
-        return ""
-    translated = gettext(template)
-    try:
-        return translated % {key: word(value) for key, value in values.items()} if values else translated
-    except (KeyError, TypeError, ValueError):
-        return translated
-
-
-def _kept(stored: Any, plain: str) -> str:
-    """A message as a column of JSON keeps it; `plain` where none is kept: words of a person, or a sentence without values."""
-    if isinstance(stored, Mapping) and "text" in stored:
-        return said(str(stored["text"]), stored.get("values"))
-    return said(plain, None)
+POLICY = "policy "  # how actors that are no person are named
 
 
 def finding_said(finding: Any) -> str:
     """What was found."""
-    return _kept((finding.said or {}).get("message"), finding.message)
+    return kept((finding.said or {}).get("message"), finding.message)
 
 
 def finding_advice(finding: Any) -> str:
     """What to do about it."""
-    return _kept((finding.said or {}).get("fix"), finding.fix)
+    return kept((finding.said or {}).get("fix"), finding.fix)
 
 
 def change_reason(change: Any) -> str:
     """Why it was planned."""
-    return _kept(change.reason_said, change.reason)
+    return kept(change.reason_said, change.reason)
 
 
 def quarantine(reason: str) -> str:
     """Why nothing is sent to a device."""
     return said(reason, None)
+
+
+def error_said(error: PolicyHubError) -> str:
+    """Code and words of a refusal."""
+    return said(error.told.template, error.told.values)
+
+
+def actor(name: str) -> str:
+    """Who did it: a person or a part of the program as it is written; a policy in words."""
+    policy = name.removeprefix(POLICY)
+    return gettext("policy %(policy)s") % {"policy": word(policy)} if policy != name else name
 
 
 def event_said(event: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from policyhub.domain.change import ChangeKind, Commands, GuardSpec
 from policyhub.domain.errors import PlanRefused
+from policyhub.domain.message import Message, gettext_noop
 
 _DENIED = re.compile(
     r"""(?ix)^\s*(?:
@@ -31,6 +32,10 @@ _DENIED = re.compile(
 # Interactive questions break the dialogue (netmiko#2476); several commands in one line escape the allow list.
 _SHAPE = re.compile(r"[\r\n\0\x1b\x7f`]|\$\(|&&|\|\||[<>]|\?\s*$")
 _LEAVING = frozenset({"quit", "exit", "!", "#"})
+PLACES = {
+    "plan": gettext_noop("plan line %(number)d %(line)r"),
+    "inverse": gettext_noop("inverse line %(number)d %(line)r"),
+}
 EXTRA_LINES_PER_INTERFACE = 3
 MOST_CHARACTERS = 400  # a terminal of 511 columns still echoes it in one piece
 
@@ -50,27 +55,30 @@ def lint(kind: ChangeKind, spec: GuardSpec, commands: Commands, owns: Callable[[
     lint_lines(spec, commands.inverse, owns, "inverse")
     count, most = count_lines(commands.lines), most_lines(kind, spec, limits)
     if count > most:
-        raise PlanRefused(f"the plan has {count} lines, at most {most} are allowed. Split it")
+        said = gettext_noop("the plan has %(lines)d lines, at most %(most)d are allowed. Split it")
+        raise PlanRefused.of(said, lines=count, most=most)
     if commands.lines and not commands.inverse and kind is not ChangeKind.GUARD_REMOVE:  # damage is not built again
-        raise PlanRefused("the plan has no inverse; a change that cannot be taken back is never pushed")
+        raise PlanRefused(Message(gettext_noop("the plan has no inverse; a change that cannot be taken back is never pushed")))
     lint_reads(commands.reads, limits)
 
 
 def lint_lines(spec: GuardSpec, lines: Iterable[str], owns: Callable[[str, GuardSpec], bool], name: str = "plan") -> None:
     for number, line in enumerate(lines, 1):
-        place = f"{name} line {number} {line[:80]!r}"
+        place = Message(PLACES[name], {"number": number, "line": line[:80]})
         if not line.strip() or len(line) > MOST_CHARACTERS or _SHAPE.search(line):
-            raise PlanRefused(f"{place} is empty, too long, or holds characters that no plan needs")
+            said = gettext_noop("%(place)s is empty, too long, or holds characters that no plan needs")
+            raise PlanRefused.of(said, place=place)
         if _DENIED.search(line):
-            raise PlanRefused(f"{place} is on the list of lines that never leave this program")
+            raise PlanRefused.of(gettext_noop("%(place)s is on the list of lines that never leave this program"), place=place)
         if line.strip() not in _LEAVING and not owns(line, spec):
-            raise PlanRefused(f"{place} does not belong to guard {spec.name}")
+            raise PlanRefused.of(gettext_noop("%(place)s does not belong to guard %(guard)s"), place=place, guard=spec.name)
 
 
 def lint_reads(reads: Iterable[str], limits: Limits) -> None:
     for command in reads:
         if command != limits.snapshot_command and not any(re.fullmatch(allowed, command) for allowed in limits.reads_allowed):
-            raise PlanRefused(f"read {command[:80]!r} is not among the platform's reading commands")
+            said = gettext_noop("read %(command)r is not among the platform's reading commands")
+            raise PlanRefused.of(said, command=command[:80])
 
 
 def count_lines(lines: Iterable[str]) -> int:

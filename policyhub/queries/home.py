@@ -15,8 +15,9 @@ from policyhub.queries.listings import latest_sweep
 DAY = timedelta(hours=24)
 # Members come and go with an enforcement, which tells its own story; only trouble with one is told here.
 MEMBERS = (ChangeKind.MEMBER_ADD, ChangeKind.MEMBER_REMOVE)
-TROUBLE = ("failed", "revert-failed", "refused")
-TOLD = ("confirmed", "reverted", "failed", "revert-failed", "refused")  # how changes ended; a proposal or an approval is none
+TROUBLE = ("failed", "refused")
+# How changes ended. A proposal, an approval and a failed revert are no ends: somebody has to act.
+TOLD = ("confirmed", "reverted", *TROUBLE)
 MOST = 8
 
 

@@ -121,6 +121,11 @@ def error_said(error: Any) -> str:
 
 
 @register.filter
+def actor(name: str) -> str:
+    return labels.actor(name)
+
+
+@register.filter
 def quarantine(reason: str) -> str:
     return labels.quarantine(reason)
 

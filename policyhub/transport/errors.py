@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.message import Message, gettext_noop
 
 
 class TransportError(PolicyHubError):
@@ -73,6 +74,15 @@ class ConnectionLost(TransportError):
     permanent = False
 
 
-def only_old(place: str) -> str:
+# Sentences of several modules of this room; `host` is `host:port`, or the bastion's.
+NO_CONNECTION = gettext_noop("%(host)s: no connection (%(why)s). Check address, port and routing")
+ENABLE_REFUSED = gettext_noop("%(host)s: the enable secret was refused. Enter it again")
+NO_PROMPT = gettext_noop("%(host)s: logged in, but no prompt of this platform came. Check the platform")
+OLD = gettext_noop(
+    "%(host)s: speaks only old SSH algorithms. Update it, or give it the SSH profile 'old' if its network is trusted"
+)
+
+
+def only_old(place: str | Message) -> Message:
     """Why such a device is not spoken to."""
-    return f"{place}: speaks only old SSH algorithms. Update it, or give it the SSH profile 'old' if its network is trusted"
+    return Message(OLD, {"host": place})

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from policyhub.transport.errors import ConnectionLost, NotReady, PrivilegeRefused
+from policyhub.domain.message import gettext_noop
+from policyhub.transport.errors import ENABLE_REFUSED, NO_PROMPT, ConnectionLost, NotReady, PrivilegeRefused
 from policyhub.transport.lending import Address, Login
 
 PLAIN = "terminal_server"  # netmiko's driver that types nothing by itself; others change settings of the device (console, width)
@@ -58,7 +59,7 @@ class Settler:
         self._connection.write_channel(login.enable + self._connection.RETURN)
         prompt = _last(self._until_seen(lambda text: bool(_PASSWORD.search(text) or _PROMPT.search(_last(text)))))
         if _PASSWORD.search(prompt) or not re.search(greeting.privileged, prompt):
-            raise PrivilegeRefused(f"{self._address}: the enable secret was refused. Enter it again", host=str(self._address))
+            raise PrivilegeRefused.of(ENABLE_REFUSED, host=str(self._address))
         return prompt.strip()
 
     def _wait(self, answers: list[tuple[str, str]]) -> str:
@@ -100,9 +101,10 @@ class Settler:
         channel = self._connection.remote_conn
         place = str(self._address)
         if channel.closed or channel.eof_received:
-            raise ConnectionLost(f"{place}: connection closed before a prompt came", host=place, command="")
+            said = gettext_noop("%(host)s: connection closed before a prompt came")
+            raise ConnectionLost.of(said, host=place, command="")
         if now > self._until:
-            raise NotReady(f"{place}: logged in, but no prompt of this platform came. Check the platform", host=place)
+            raise NotReady.of(NO_PROMPT, host=place)
 
 
 def settle(connection: Any, address: Address, greeting: Greeting, login: Login, *, limit_s: float,

@@ -10,7 +10,8 @@ from typing import Any
 
 import paramiko
 
-from policyhub.transport.errors import OnlyOldAlgorithms, Unreachable, only_old
+from policyhub.domain.message import gettext_noop
+from policyhub.transport.errors import NO_CONNECTION, OnlyOldAlgorithms, Unreachable, only_old
 
 CONNECT_TIMEOUT_S = 10.0
 
@@ -42,9 +43,10 @@ def shown_on(sock: Any, place: str, disabled: dict[str, list[str]] | None = None
         raise OnlyOldAlgorithms(only_old(place), host=place) from error
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
-        raise Unreachable(f"{place}: no connection ({why}). Check address, port and routing", host=place) from error
+        raise Unreachable.of(NO_CONNECTION, host=place, why=why) from error
     except (paramiko.SSHException, EOFError) as error:
-        raise Unreachable(f"{place}: answers, but not as SSH ({error}). Check the port", host=place) from error
+        said = gettext_noop("%(host)s: answers, but not as SSH (%(error)s). Check the port")
+        raise Unreachable.of(said, host=place, error=str(error) or type(error).__name__) from error
     return PublicKey(key.get_name(), key.get_base64())
 
 

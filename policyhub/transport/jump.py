@@ -13,7 +13,9 @@ from typing import Any
 
 import paramiko
 
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.transport.errors import (
+    NO_CONNECTION,
     AuthenticationFailed,
     HostKeyChanged,
     HostKeyUnknown,
@@ -72,31 +74,25 @@ def opened(address: Address, way: Way, stack: contextlib.ExitStack, *, timeout_s
         try:
             return stack.enter_context(socket.create_connection((address.host, address.port), timeout_s))
         except OSError as error:
-            raise Unreachable(
-                f"{address}: no connection ({_why(error)}). Check address, port and routing", host=str(address)
-            ) from error
+            raise Unreachable.of(NO_CONNECTION, host=str(address), why=_why(error)) from error
     client = _log_in(way.via, timeout_s)
     stack.callback(client.close)
     transport = client.get_transport()
     if transport is None:
-        raise Unreachable(f"bastion {way.via.address}: closed the connection at once", host=str(way.via.address))
+        raise Unreachable.of(gettext_noop("bastion %(host)s: closed the connection at once"), host=str(way.via.address))
     try:
         channel = transport.open_channel("direct-tcpip", (address.host, address.port), ("127.0.0.1", 0), timeout=timeout_s)
     except (paramiko.SSHException, OSError, EOFError) as error:
-        raise Unreachable(
-            f"{address}: bastion {way.via.address} cannot connect to it ({_why(error)}). Check that it may forward there",
-            host=str(address),
-        ) from error
+        said = gettext_noop("%(host)s: bastion %(jump)s cannot connect to it (%(why)s). Check that it may forward there")
+        raise Unreachable.of(said, host=str(address), jump=str(way.via.address), why=_why(error)) from error
     stack.callback(channel.close)
     return channel
 
 
 def _log_in(jump: Jump, timeout_s: float) -> paramiko.SSHClient:
-    place = f"bastion {jump.address}"
     if not jump.trusted:
-        raise HostKeyUnknown(
-            f"{place}: no host key is trusted yet. Scan and trust the bastion first", host=str(jump.address), bastion=True
-        )
+        said = gettext_noop("bastion %(host)s: no host key is trusted yet. Scan and trust the bastion first")
+        raise HostKeyUnknown.of(said, host=str(jump.address), bastion=True)
     client = paramiko.SSHClient()
     with tempfile.TemporaryDirectory(prefix="phb-") as folder:
         path = Path(folder, "known_hosts")
@@ -119,22 +115,23 @@ def _log_in(jump: Jump, timeout_s: float) -> paramiko.SSHClient:
         )
     except BaseException as error:
         client.close()
-        raise _told(error, place, str(jump.address)) from error
+        raise _told(error, str(jump.address)) from error
     return client
 
 
-def _told(error: BaseException, place: str, host: str) -> BaseException:
+def _told(error: BaseException, host: str) -> BaseException:
     """One error per cause; an interrupt stays what it is."""
     if isinstance(error, paramiko.AuthenticationException):
-        return AuthenticationFailed(f"{place}: login refused. Enter the right credential of the bastion", host=host, bastion=True)
+        said = gettext_noop("bastion %(host)s: login refused. Enter the right credential of the bastion")
+        return AuthenticationFailed.of(said, host=host, bastion=True)
     if isinstance(error, paramiko.BadHostKeyException):
-        return HostKeyChanged(
-            f"{place}: host key changed. Nothing was sent; find out why before you trust it", host=host, bastion=True
-        )
+        said = gettext_noop("bastion %(host)s: host key changed. Nothing was sent; find out why before you trust it")
+        return HostKeyChanged.of(said, host=host, bastion=True)
     if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
-        return OnlyOldAlgorithms(only_old(place), host=host, bastion=True)
+        return OnlyOldAlgorithms(only_old(Message(gettext_noop("bastion %(host)s"), {"host": host})), host=host, bastion=True)
     if isinstance(error, (paramiko.SSHException, OSError, EOFError)):
-        return Unreachable(f"{place}: no connection ({_why(error)}). Check address, port and routing", host=host, bastion=True)
+        said = gettext_noop("bastion %(host)s: no connection (%(why)s). Check address, port and routing")
+        return Unreachable.of(said, host=host, why=_why(error), bastion=True)
     return error
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import paramiko
 
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.transport.errors import AuthenticationFailed
 
 _KEY_TYPES: tuple[type[paramiko.PKey], ...] = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
@@ -44,6 +45,5 @@ def private_key(text: str) -> paramiko.PKey | None:
             return kind.from_private_key(io.StringIO(text))
         except (paramiko.SSHException, ValueError):
             continue
-    raise AuthenticationFailed(
-        "the private key of this credential is not Ed25519, ECDSA or RSA without a passphrase. Enter it again"
-    )
+    said = gettext_noop("the private key of this credential is not Ed25519, ECDSA or RSA without a passphrase. Enter it again")
+    raise AuthenticationFailed(Message(said))

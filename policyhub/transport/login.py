@@ -13,7 +13,11 @@ import netmiko
 import paramiko
 from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException, ReadTimeout
 
+from policyhub.domain.message import gettext_noop
 from policyhub.transport.errors import (
+    ENABLE_REFUSED,
+    NO_CONNECTION,
+    NO_PROMPT,
     AuthenticationFailed,
     HostKeyChanged,
     HostKeyUnknown,
@@ -32,6 +36,10 @@ from policyhub.transport.lending import Address, Login, private_key
 logging.getLogger("netmiko").setLevel(logging.WARNING)  # its DEBUG writes secrets (netmiko#2597)
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # it logs whole stack traces of errors that it raises anyway
 
+KEY_CHANGED = gettext_noop(
+    "%(host)s: host key changed: trusted %(trusted)s, offered %(offered)s. Nothing was sent; find out why before you trust it"
+)
+
 
 def connect(
     device_type: str,
@@ -49,9 +57,8 @@ def connect(
     `connection.ways` is an ExitStack: close it with the connection.
     """
     if not trusted:
-        raise HostKeyUnknown(
-            f"{address}: no host key is trusted yet. Scan it, compare the fingerprint, then trust it", host=str(address)
-        )
+        said = gettext_noop("%(host)s: no host key is trusted yet. Scan it, compare the fingerprint, then trust it")
+        raise HostKeyUnknown.of(said, host=str(address))
     with ExitStack() as stack, _known_hosts_file(address, trusted) as path, _told_apart(address, trusted):
         sock = opened(address, way, stack, timeout_s=min(timeout_s, CONNECT_TIMEOUT_S)) if way.via is not None else None
         connection: Any = netmiko.ConnectHandler(
@@ -102,10 +109,11 @@ def _privilege(connection: Any, address: Address, login: Login) -> None:
         connection.enable()
     except ValueError as error:
         drop(connection)
-        raise PrivilegeRefused(f"{address}: the enable secret was refused. Enter it again", host=str(address)) from error
+        raise PrivilegeRefused.of(ENABLE_REFUSED, host=str(address)) from error
     except (ReadTimeout, OSError, EOFError) as error:
         drop(connection)
-        raise NotReady(f"{address}: no answer to `enable`. Check the privilege of {login.username}", host=str(address)) from error
+        said = gettext_noop("%(host)s: no answer to `enable`. Check the privilege of %(user)s")
+        raise NotReady.of(said, host=str(address), user=login.username) from error
 
 
 @contextmanager
@@ -117,17 +125,15 @@ def _told_apart(address: Address, trusted: Sequence[PublicKey]) -> Iterator[None
     except TransportError:
         raise
     except NetmikoAuthenticationException as error:
-        raise AuthenticationFailed(
-            f"{place}: login refused. Not tried again; enter the right password, then release the device", host=place
-        ) from error
+        said = gettext_noop("%(host)s: login refused. Not tried again; enter the right password, then release the device")
+        raise AuthenticationFailed.of(said, host=place) from error
     except ReadTimeout as error:
-        raise NotReady(f"{place}: logged in, but no prompt of this platform came. Check the platform", host=place) from error
+        raise NotReady.of(NO_PROMPT, host=place) from error
     except NetmikoTimeoutException as error:
         raise _from_paramiko(error, place, trusted) from error
     except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
-        raise Unreachable(
-            f"{place}: the SSH session broke while opening ({str(error) or type(error).__name__})", host=place
-        ) from error
+        said = gettext_noop("%(host)s: the SSH session broke while opening (%(error)s)")
+        raise Unreachable.of(said, host=place, error=str(error) or type(error).__name__) from error
 
 
 def _from_paramiko(error: BaseException, place: str, trusted: Sequence[PublicKey]) -> TransportError:
@@ -137,16 +143,11 @@ def _from_paramiko(error: BaseException, place: str, trusted: Sequence[PublicKey
     if isinstance(cause, paramiko.BadHostKeyException):
         offered = PublicKey(cause.key.get_name(), cause.key.get_base64()).fingerprint
         known = ", ".join(key.fingerprint for key in trusted)
-        return HostKeyChanged(
-            f"{place}: host key changed: trusted {known}, offered {offered}. Nothing was sent; find out why before you trust it",
-            host=place,
-            trusted=known,
-            offered=offered,
-        )
+        return HostKeyChanged.of(KEY_CHANGED, host=place, trusted=known, offered=offered)
     if isinstance(cause, paramiko.SSHException):
-        return Unreachable(f"{place}: SSH could not be set up ({cause})", host=place)
+        return Unreachable.of(gettext_noop("%(host)s: SSH could not be set up (%(error)s)"), host=place, error=str(cause))
     why = getattr(cause, "strerror", None) or str(cause or "timed out")
-    return Unreachable(f"{place}: no connection ({why}). Check address, port and routing", host=place)
+    return Unreachable.of(NO_CONNECTION, host=place, why=why)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 import paramiko
 from netmiko.exceptions import NetmikoBaseException
 
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.redaction import redact
 from policyhub.transport.errors import ConnectionLost, LineRejected, NotReady, TimedOut, TransportError
 from policyhub.transport.greeting import Greeting
@@ -164,9 +165,8 @@ class DeviceSession:
             raise
         except (OSError, EOFError, paramiko.SSHException, NetmikoBaseException) as error:
             self._healthy = False
-            raise ConnectionLost(
-                f"{self._address}: connection lost after {line!r}", host=str(self._address), command=line
-            ) from error
+            said = gettext_noop("%(host)s: connection lost after %(command)r")
+            raise ConnectionLost.of(said, host=str(self._address), command=line) from error
         self._transcript.append(answer)
         return answer
 
@@ -195,9 +195,10 @@ class DeviceSession:
     def _rejected(self, command: str, answer: str) -> LineRejected:
         text = redact(answer.strip(), self._login.secrets)
         said = " / ".join(part.strip() for part in text.splitlines() if part.strip())[:300]
-        return LineRejected(
-            f"{self._address}: {command!r} was refused: {said}", host=str(self._address), command=command, text=text
-        )
+        refused = gettext_noop("%(host)s: %(command)r was refused: %(said)s")
+        place = str(self._address)
+        told = Message(refused, {"host": place, "command": command, "said": said})
+        return LineRejected(told, host=place, command=command, text=text)
 
     def _patience(self, line: str) -> float:
         return next((seconds for pattern, seconds in self._manner.slow if re.search(pattern, line)), self._manner.read_timeout_s)
@@ -212,9 +213,8 @@ class DeviceSession:
         answer = self.ask(self._manner.enter)
         if self._errors.search(answer) or self._seen_prompt == before:
             place = str(self._address)
-            raise NotReady(
-                f"{place}: no configuration mode. Check the privilege of {self._login.username}; nothing was sent", host=place
-            )
+            said = gettext_noop("%(host)s: no configuration mode. Check the privilege of %(user)s; nothing was sent")
+            raise NotReady.of(said, host=place, user=self._login.username)
         self._configuring = True
 
     def _leave_configuration(self) -> None:
@@ -264,20 +264,25 @@ class DeviceSession:
                 data += self._shell.recv(65536)
                 continue
             if self._shell.closed or self._shell.eof_received:
-                raise ConnectionLost(f"{self._address}: the shell ended in {line!r}", host=str(self._address), command=line)
+                raise ConnectionLost.of(
+                    gettext_noop("%(host)s: the shell ended in %(command)r"), host=str(self._address), command=line
+                )
             self._give_up_when_due(line, self._clock(), limit)
             self._sleep(_POLL_S)
         return answer[: code.start()] if code[1] == "0" else answer
 
     def _give_up_when_due(self, line: str, now: float, limit: float) -> None:
         if self._is_lost():
-            raise ConnectionLost(f"{self._address}: connection closed after {line!r}", host=str(self._address), command=line)
+            said = gettext_noop("%(host)s: connection closed after %(command)r")
+            raise ConnectionLost.of(said, host=str(self._address), command=line)
         if now - self._beaten_at > HEARTBEAT_S:
             self._beaten_at = now
             self.heartbeat()
         if now > limit:
-            over = " (time limit of the whole push)" if limit >= self._deadline else ""
-            raise TimedOut(f"{self._address}: no prompt after {line!r}{over}", host=str(self._address), command=line)
+            said = gettext_noop("%(host)s: no prompt after %(command)r")
+            if limit >= self._deadline:
+                said = gettext_noop("%(host)s: no prompt after %(command)r (time limit of the whole push)")
+            raise TimedOut.of(said, host=str(self._address), command=line)
 
     def _is_lost(self) -> bool:
         transport = self._connection.remote_conn_pre.get_transport()

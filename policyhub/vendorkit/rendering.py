@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from policyhub.domain.change import OWN_PREFIX, GuardSpec
 from policyhub.domain.errors import CannotRender
+from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.blocks import read_lines
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -86,11 +87,14 @@ def member_network(spec: GuardSpec, member: str) -> Network:
     try:
         network = ipaddress.ip_network(member, strict=True)
     except ValueError as error:
-        raise CannotRender(f"{spec.name}: {member!r} is not an address or prefix ({error}). Give it as 10.1.2.3/32") from error
+        said = gettext_noop("%(guard)s: %(member)r is not an address or prefix (%(error)s). Give it as 10.1.2.3/32")
+        raise CannotRender.of(said, guard=spec.name, member=member, error=str(error)) from error
     if network.prefixlen == 0:
-        raise CannotRender(f"{spec.name}: {member} is everybody. A guard takes single senders")
+        said = gettext_noop("%(guard)s: %(member)s is everybody. A guard takes single senders")
+        raise CannotRender.of(said, guard=spec.name, member=member)
     if network.version not in spec.families:
-        raise CannotRender(f"{spec.name} holds no IPv{network.version} members. Install a guard for that family")
+        said = gettext_noop("%(guard)s holds no IPv%(family)d members. Install a guard for that family")
+        raise CannotRender.of(said, guard=spec.name, family=network.version)
     return network
 
 
@@ -99,7 +103,8 @@ def refuse_overlap(spec: GuardSpec, network: Network, members: Iterable[str]) ->
     for text in members:
         other = ipaddress.ip_network(text)
         if other != network and other.version == network.version and other.overlaps(network):
-            raise CannotRender(f"{spec.name}: {network} overlaps the member {text}. Take that one out first")
+            said = gettext_noop("%(guard)s: %(member)s overlaps the member %(other)s. Take that one out first")
+            raise CannotRender.of(said, guard=spec.name, member=str(network), other=text)
 
 
 def burst_bytes(rate_bps: int) -> int:

@@ -182,10 +182,10 @@ def test_only_what_came_to_an_end_is_done(client: Client, sensor: Sensor) -> Non
         guard=guard, realm=realm, member="10.0.0.9/32", state="active", mode="auto", profile="lab",
         idempotency_key="a", created_at=now(),
     )  # fmt: skip
-    for state in ("proposed", "applying"):
+    for state in ("proposed", "applying", "needs-person"):
         row.events.create(at=now(), state=state, message="x")
     change = sample_change(device, now(), "guard-install", "approved", 1)
-    for state in ("proposed", "approved", "armed", "pushing"):
+    for state in ("proposed", "approved", "armed", "pushing", "revert-failed"):
         change.events.create(at=now(), state=state, message="x")
     assert done(client) == []
     for _ in range(3):  # taken back: asked, unreadable device, asked again

@@ -20,10 +20,15 @@ from policyhub.checks import evidence
 from policyhub.checks.catalogue import texts
 from policyhub.checks.registry import Check, all_checks
 from policyhub.console import labels
+from policyhub.domain.errors import PolicyHubError
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("policyhub", "flowguard")
-SPEAKING = ("policyhub/checks", "policyhub/domain", "policyhub/actions", "flowguard/domain", "flowguard/actions")
+SPEAKING = (
+    "policyhub/checks", "policyhub/domain", "policyhub/actions", "policyhub/transport", "policyhub/vendorkit",
+    "policyhub/vendors", "policyhub/management",
+    "flowguard/domain", "flowguard/actions",
+)  # fmt: skip
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -101,33 +106,63 @@ def constants(node: ast.AST) -> Iterator[ast.Constant]:
                 yield from constants(child)
 
 
+def called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            return f"{name}.{attribute}"
+    return ""
+
+
+def calls(scope: ast.AST) -> list[tuple[str, ast.Call]]:
+    return [(called(node), node) for node in ast.walk(scope) if isinstance(node, ast.Call)]
+
+
+def assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
+    """What names are given: data and templates, not what functions of the program return."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and not (isinstance(node.value, ast.Call) and called(node.value) != "gettext_noop"):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def subclasses(error: type[PolicyHubError]) -> Iterator[type[PolicyHubError]]:
+    for one in error.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+# Calls whose first argument is a template.
+MAKERS = {"Message", *(f"{error.__name__}.of" for error in subclasses(PolicyHubError))}
+
+
 def templates(tree: ast.Module) -> Iterator[tuple[str, bool]]:
     """(template, whether it is marked for the catalogue) of every message that a module makes, also by names of the module."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    marked = {node for call in calls if call.func.id == "gettext_noop" for node in constants(call)}  # type: ignore[attr-defined]
-    named = {
-        target.id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for call in calls:
-        if call.func.id != "Message" or not call.args:  # type: ignore[attr-defined]
-            continue
-        names = [node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)]
-        for place in (call.args[0], *(named[name] for name in names if name in named)):
-            yield from ((node.value, node in marked) for node in constants(place))
+    marked = {node for name, call in calls(tree) if name == "gettext_noop" for node in constants(call)}
+    for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))):
+        named = assigned(tree.body) | (assigned(ast.walk(scope)) if scope is not tree else {})
+        for name, call in calls(scope):
+            if name not in MAKERS or not call.args:
+                continue
+            names = [node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)]
+            for place in (call.args[0], *(value for name in names for value in named.get(name, ()))):
+                yield from ((node.value, node in marked) for node in constants(place))
     yield from ((node.value, True) for node in marked)
 
 
 def speaking() -> dict[str, ast.Module]:
-    paths = [path for room in SPEAKING for path in sorted((ROOT / room).rglob("*.py"))]
-    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    """Modules that make messages."""
+    texts = {path: path.read_text(encoding="utf-8") for room in SPEAKING for path in sorted((ROOT / room).rglob("*.py"))}
+    return {path.relative_to(ROOT).as_posix(): ast.parse(text) for path, text in texts.items() if "domain.message" in text}
 
 
 def has_words(template: str) -> bool:
-    return bool(re.search(r"[A-Za-z]{2}", re.sub(r"%\(\w+\)[^a-zA-Z]*[a-z]", "", template)))
+    """More than values, signs and abbreviations."""
+    return bool(re.search(r"[a-z]{2}", re.sub(r"%\(\w+\)[^a-zA-Z]*[a-z]", "", template)))
 
 
 def test_every_message_that_is_stored_is_marked_and_has_chinese_words() -> None:
@@ -140,7 +175,11 @@ def test_every_message_that_is_stored_is_marked_and_has_chinese_words() -> None:
 
 def test_the_scan_sees_templates_that_nobody_marked() -> None:
     source = 'A = "a word"\nB = {"key": gettext_noop("two words")}\nMessage(A)\nMessage(B["key"])\nMessage(f"no {x} word")\n'
-    assert set(templates(ast.parse(source))) == {("a word", False), ("two words", True), ("no ", False), (" word", False)}
+    source += 'BadInput.of("third", a="value")\nDeviceClosed.of(gettext_noop("fourth"))\nAddressSet.of("10.0.0.0/8")\n'
+    source += 'def f():\n    said = "local"\n    return Message(said)\ndef g(said):\n    return Message(said)\n'
+    found = {("a word", False), ("two words", True), ("no ", False), (" word", False), ("third", False), ("fourth", True)}
+    found |= {("local", False)}
+    assert set(templates(ast.parse(source))) == found
 
 
 @pytest.mark.parametrize("one", all_checks(), ids=lambda one: one.name)

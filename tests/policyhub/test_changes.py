@@ -5,9 +5,11 @@ import threading
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import translation
 
 from policyhub import dispatch
-from policyhub.actions import audit, changes, changes_device, kill_switch, leases, secrets
+from policyhub.actions import audit, changes, changes_device, changes_record, kill_switch, leases, secrets
+from policyhub.console import labels
 from policyhub.domain.change import ChangeKind, GuardSpec
 from policyhub.domain.errors import DeviceBusy, DeviceClosed, LeaseLost, PlanChanged, SelfApproval, WrongState
 from policyhub.models import AuditEntry, Change, DeviceLease
@@ -167,6 +169,11 @@ def test_interface_with_a_foreign_policy_is_refused_with_the_reason(bench):
     bench.spec = GuardSpec("PHG-CORE1", (TAKEN[bench.row.platform],), frozenset({46}))
     change = bench.plan()
     assert change.state == S.REFUSED and "UPLINK" in change.error and change.lines == []
+    assert str(changes_record.trouble(change)) == change.error
+    with translation.override("zh-hans"):
+        assert "不是我方的" in labels.last_said(change.events.all()) and "which is not ours" not in labels.last_said(
+            change.events.all()
+        )
     with pytest.raises(WrongState):
         changes.cancel(change_id=change.pk, actor="x", now=bench.clock())
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import translation
 
 from flowguard.actions import enforcement, guards
 from flowguard.models import Enforcement, Guard, IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor
@@ -13,6 +14,7 @@ from flowguard.queries.specs import spec_of
 from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
 from policyhub.actions.configs import store
+from policyhub.console import labels
 from policyhub.domain.errors import BadInput, PlanRefused, SelfApproval
 from policyhub.models import Change
 from policyhub.vendorkit.registry import REGISTRY
@@ -144,7 +146,7 @@ def test_harm_to_core_traffic_takes_it_back_at_once(world):
 @BOTH
 def test_a_guard_is_removed_without_a_trace_once_it_is_empty(world):
     row = world.until_verified(world.offend())
-    with pytest.raises(guards.GuardInUse):
+    with pytest.raises(guards.GuardInUse, match=rf"holds members, or is about to: #{row.pk} {MEMBER}\. Take these"):
         guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock())
     world.after(row, marked=0, total=9_000)
     enforcement.withdraw(enforcement_id=row.pk, actor="alice", reason="enough", now=world.clock())
@@ -160,6 +162,31 @@ def test_a_guard_is_removed_without_a_trace_once_it_is_empty(world):
 
 
 IOS = pytest.mark.parametrize("world", ["cisco_ios"], indirect=True)
+
+
+@IOS
+def test_removal_of_a_guard_for_which_an_address_is_only_proposed_says_to_decline_it(world):
+    asked = enforcement.request(guard=world.guard, member=MEMBER, requested_by=world.alice, reason="odd", now=world.clock())
+    with pytest.raises(guards.GuardInUse, match=rf"proposed for it: #{asked.pk} {MEMBER}\. Decline them first") as refused:
+        guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock())
+    with translation.override("zh-hans"):
+        assert "请先拒绝它们" in labels.error_said(refused.value)
+    enforcement.withdraw(enforcement_id=asked.pk, actor="alice", reason="declined", now=world.clock())
+    assert guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock()).remove_change
+
+
+@IOS
+def test_reasons_of_its_changes_are_read_in_the_readers_language(world):
+    install = world.guard.install_change
+    row = world.until_verified(world.offend())
+    assert install.reason == "window (mode auto, profile lab)"
+    assert row.add_change.reason == (
+        f"enforcement #{row.pk}, mode auto, profile lab: class-not-allowed {OFFENDER} > 198.51.100.5 DSCP 46"
+    )
+    with translation.override("zh-hans"):
+        assert labels.change_reason(install) == "window（自动模式，实验档位）"
+        said = f"纠正 #{row.pk}，自动模式，实验档位：越权标记 {OFFENDER} > 198.51.100.5 DSCP 46"
+        assert labels.change_reason(row.add_change) == said
 
 
 @IOS

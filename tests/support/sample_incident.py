@@ -102,7 +102,8 @@ def verdict(sensor: Sensor, now: datetime, number: int = 0, **fields: Any) -> Ve
             {"kind": "last-packet", "point": "in0", "ts_ns": nanoseconds(now), "sport": 40112, "dport": 9000, "ip_id": None},
             {"kind": "allowance", "bundle": "ab" * 32, "allowed_dscp": [0, 8]},
             {"kind": "rewritten", "from_dscp": 46, "to_dscp": {"0": 1200}},
-            {"kind": "said-by-a-newer-engine", "text": "burst", "frames": 7},
+            {"kind": "replayed", "shift_ns": 90_061 * NS},
+            {"kind": "said-by-a-newer-engine", "text": "burst", "frames": 7, "places": ["a", "b"]},
         ],
         **{**values, **fields},
     )
@@ -114,7 +115,11 @@ def change(device: Device, now: datetime, kind: str, state: str, number: int, **
     adding = (f"nft add element inet phg_core1 members4 {{ {next(iter(member.values()), '')} }}",)
     lines, inverse = (adding, tuple(line.replace("add", "delete") for line in adding)) if member else (INSTALL, INVERSE)
     spec = {**SPEC, **member}
-    why = Message("enforcement #%(number)d is over", {"number": number})
+    what = Message("asked for by a person")
+    why = Message(
+        "enforcement #%(number)d, mode %(mode)s, profile %(profile)s: %(what)s",
+        {"number": number, "mode": "request", "profile": "lab", "what": what},
+    )
     row = Change(
         device=device,
         kind=kind,

@@ -15,6 +15,7 @@ from flowguard.queries import identities_listing
 from flowguard.queries import verdicts as verdict_queries
 from flowguard.queries.verdicts import VerdictFilter
 from policyhub.console.frame import realm_of
+from policyhub.console.labels import error_said, said
 from policyhub.console.views.base import page, paged
 from policyhub.domain.errors import PolicyHubError
 
@@ -59,11 +60,17 @@ def upload(request: HttpRequest) -> HttpResponse:
         except RemovesMuch as refused:  # the same page again; its banner says what has to be confirmed
             difference, sure = refused.difference, False
         except PolicyHubError as error:
-            return render(request, "console/identities_upload.html", {**context, "error": str(error)}, status=422)
+            return render(request, "console/identities_upload.html", {**context, "error": error_said(error)}, status=422)
         if sure:
             messages.success(request, _("The ledger is as in %(file)s now.") % {"file": name})
             return redirect("console:identities")
-        context |= {"difference": difference, "preview": IdentityUploadForm(initial={"text": text, "name": name}), "name": name}
+        lines = [said(line.template, line.values) for line in difference.words()]
+        context |= {
+            "difference": difference,
+            "lines": lines,
+            "preview": IdentityUploadForm(initial={"text": text, "name": name}),
+            "name": name,
+        }
     return render(request, "console/identities_upload.html", context)
 
 

@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from policyhub.console.labels import error_said
 from policyhub.domain.errors import PolicyHubError
 
 PER_PAGE = 50
@@ -49,7 +50,7 @@ def told(request: HttpRequest, success: Any = "") -> Iterator[None]:
     try:
         yield
     except PolicyHubError as error:
-        messages.error(request, str(error))
+        messages.error(request, error_said(error))
     else:
         if success:
             messages.success(request, success)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
+from policyhub.domain.message import gettext_noop
 from policyhub.domain.qos import dscp_name
 from policyhub.vendorkit.rendering import Network, burst_bytes, digest, member_network, refuse_overlap, wildcard_network, words
 from policyhub.vendors.cisco_ios.installed import (
@@ -44,7 +45,8 @@ def install(spec: GuardSpec, running: str) -> Commands:
     if found.anything:
         faults = _faults(spec, found)
         if faults:
-            raise CannotRender(f"{spec.name} exists but is not as installed ({faults[0]}). Remove the guard first")
+            said = gettext_noop("%(guard)s exists but is not as installed (%(fault)s). Remove the guard first")
+            raise CannotRender.of(said, guard=spec.name, fault=faults[0])
         return Commands((), (), reads(spec))
     interfaces = [_free_interface(spec, found, interface) for interface in spec.interfaces]
     return Commands(_build(spec, interfaces), _unbuild(spec, interfaces, _parts(spec)), reads(spec))
@@ -57,7 +59,8 @@ def remove(spec: GuardSpec, running: str) -> Commands:
     known = {name.lower() for name in spec.interfaces}
     stray = next((name for name in attached if name.lower() not in known), None)
     if stray is not None:
-        raise CannotRender(f"{spec.name} is attached to {stray} too, which the guard does not name. Detach it there by hand")
+        said = gettext_noop("%(guard)s is attached to %(place)s too, which the guard does not name. Detach it there by hand")
+        raise CannotRender.of(said, guard=spec.name, place=stray)
     inverse: tuple[str, ...] = ()
     if found.anything and not _faults(spec, found):
         inverse = _build(spec, attached)
@@ -71,10 +74,12 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     network = member_network(spec, member)
     found = find(spec, running)
     if not found.anything:
-        raise CannotRender(f"guard {spec.name} is not installed. Install it in a change window")
+        said = gettext_noop("guard %(guard)s is not installed. Install it in a change window")
+        raise CannotRender.of(said, guard=spec.name)
     faults = _faults(spec, found)
     if faults:
-        raise CannotRender(f"guard {spec.name} is not as installed: {faults[0]}. Remove and install it again")
+        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
+        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
     if str(network) in found.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, found.members)
@@ -148,13 +153,15 @@ def _free_interface(spec: GuardSpec, found: Installed, interface: str) -> str:
     """The interface as the device spells it. `interface X` of an unknown one would create it."""
     name = next((known for known in found.inputs if known.lower() == interface.lower()), None)
     if name is None:
-        raise CannotRender(f"interface {interface} is not in the running configuration. Write it as the device prints it")
+        said = gettext_noop("interface %(interface)s is not in the running configuration. Write it as the device prints it")
+        raise CannotRender.of(said, interface=interface)
     if found.inputs[name]:
-        raise CannotRender(
-            f"{name} has the input policy {found.inputs[name]}, which is not ours. Add a class there by hand or choose another"
+        said = gettext_noop(
+            "%(interface)s has the input policy %(policy)s, which is not ours. Add a class there by hand or choose another"
         )
+        raise CannotRender.of(said, interface=name, policy=found.inputs[name])
     if name in found.trouble:
-        raise CannotRender(f"no policy can go on {name}: {found.trouble[name]}")
+        raise CannotRender.of(gettext_noop("no policy can go on %(interface)s: %(why)s"), interface=name, why=found.trouble[name])
     return name
 
 
@@ -214,18 +221,21 @@ def _policy(spec: GuardSpec) -> tuple[str, ...]:
 
 def _check(spec: GuardSpec) -> None:
     if not spec.families or set(spec.families) - KEYWORD.keys():
-        raise CannotRender(f"{spec.name}: families {spec.families} are not 4 and/or 6")
+        said = gettext_noop("%(guard)s: families %(families)s are not 4 and/or 6")
+        raise CannotRender.of(said, guard=spec.name, families=str(spec.families))
     if len(spec.marks) > MOST_MARKS:
-        raise CannotRender(
-            f"{spec.name}: IOS matches at most {MOST_MARKS} marks in one class, not {len(spec.marks)}. Use two guards"
-        )
+        said = gettext_noop("%(guard)s: IOS matches at most %(most)d marks in one class, not %(marks)d. Use two guards")
+        raise CannotRender.of(said, guard=spec.name, most=MOST_MARKS, marks=len(spec.marks))
     if spec.rate_bps is not None and len(spec.families) > 1:
-        raise CannotRender(f"{spec.name}: one meter over IPv4 and IPv6 together cannot be expressed. Use one guard per family")
+        said = gettext_noop("%(guard)s: one meter over IPv4 and IPv6 together cannot be expressed. Use one guard per family")
+        raise CannotRender.of(said, guard=spec.name)
     if spec.rate_bps is not None and spec.rate_bps < LEAST_RATE_BPS:
-        raise CannotRender(f"{spec.name}: IOS polices at least {LEAST_RATE_BPS} bit/s, not {spec.rate_bps}")
+        said = gettext_noop("%(guard)s: IOS polices at least %(least)d bit/s, not %(rate)d")
+        raise CannotRender.of(said, guard=spec.name, least=LEAST_RATE_BPS, rate=spec.rate_bps)
     for interface in spec.interfaces:
         if not INTERFACE.match(interface):
-            raise CannotRender(f"{interface!r} is not the name of an interface. Write it as the device prints it")
+            said = gettext_noop("%(interface)r is not the name of an interface. Write it as the device prints it")
+            raise CannotRender.of(said, interface=interface)
 
 
 def _build(spec: GuardSpec, interfaces: list[str] | tuple[str, ...]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import dscp_name
 from policyhub.vendorkit.rendering import Network, digest, member_network, refuse_overlap, wildcard_network, words
 from policyhub.vendors.huawei_vrp.installed import (
@@ -49,7 +50,8 @@ def install(spec: GuardSpec, running: str) -> Commands:
     if found.anything:
         faults = _faults(spec, found)
         if faults:
-            raise CannotRender(f"{spec.name} exists but is not as installed ({faults[0]}). Remove the guard first")
+            said = gettext_noop("%(guard)s exists but is not as installed (%(fault)s). Remove the guard first")
+            raise CannotRender.of(said, guard=spec.name, fault=faults[0])
         return Commands((), (), reads(spec))
     interfaces = [_free_interface(found, interface) for interface in spec.interfaces]
     return Commands(_build(spec, interfaces, running), _unbuild(spec, interfaces, _parts(spec)), reads(spec))
@@ -62,7 +64,8 @@ def remove(spec: GuardSpec, running: str) -> Commands:
     known = {name.lower() for name in spec.interfaces}
     stray = next((name for name in attached if name.lower() not in known), None)
     if stray is not None:
-        raise CannotRender(f"{spec.name} is attached to {stray} too, which the guard does not name. Detach it there by hand")
+        said = gettext_noop("%(guard)s is attached to %(place)s too, which the guard does not name. Detach it there by hand")
+        raise CannotRender.of(said, guard=spec.name, place=stray)
     inverse: tuple[str, ...] = ()
     if found.anything and not _faults(spec, found):
         inverse = _build(spec, attached, running)
@@ -77,10 +80,12 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     network = member_network(spec, member)
     found = _find(spec, running)
     if not found.anything:
-        raise CannotRender(f"guard {spec.name} is not installed. Install it in a change window")
+        said = gettext_noop("guard %(guard)s is not installed. Install it in a change window")
+        raise CannotRender.of(said, guard=spec.name)
     faults = _faults(spec, found)
     if faults:
-        raise CannotRender(f"guard {spec.name} is not as installed: {faults[0]}. Remove and install it again")
+        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
+        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
     if str(network) in found.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, found.members)
@@ -155,9 +160,10 @@ def _counters(interface: str) -> str:
 def _find(spec: GuardSpec, running: str) -> Installed:
     found = find(spec, running)
     if found.two_stage:
-        raise CannotRender(
+        said = gettext_noop(
             "this device activates by commit (CloudEngine or NE); this version pushes to S series only. Do it by hand"
         )
+        raise CannotRender(Message(said))
     return found
 
 
@@ -165,13 +171,13 @@ def _free_interface(found: Installed, interface: str) -> str:
     """The interface as the device spells it. `interface X` of an unknown logical one would create it."""
     name = next((known for known in found.inputs if known.lower() == interface.lower()), None)
     if name is None:
-        raise CannotRender(f"interface {interface} is not in the running configuration. Write it as the device prints it")
+        said = gettext_noop("interface %(interface)s is not in the running configuration. Write it as the device prints it")
+        raise CannotRender.of(said, interface=interface)
     if found.inputs[name]:
-        raise CannotRender(
-            f"{name} has the inbound policy {found.inputs[name]}, which is not ours. Add a classifier there by hand"
-        )
+        said = gettext_noop("%(interface)s has the inbound policy %(policy)s, which is not ours. Add a classifier there by hand")
+        raise CannotRender.of(said, interface=name, policy=found.inputs[name])
     if name in found.trouble:
-        raise CannotRender(f"no policy can go on {name}: {found.trouble[name]}")
+        raise CannotRender.of(gettext_noop("no policy can go on %(interface)s: %(why)s"), interface=name, why=found.trouble[name])
     return name
 
 
@@ -250,18 +256,21 @@ def _policy(spec: GuardSpec) -> tuple[str, ...]:
 
 def _check(spec: GuardSpec) -> None:
     if not spec.families or set(spec.families) - KEYWORD.keys():
-        raise CannotRender(f"{spec.name}: families {spec.families} are not 4 and/or 6")
+        said = gettext_noop("%(guard)s: families %(families)s are not 4 and/or 6")
+        raise CannotRender.of(said, guard=spec.name, families=str(spec.families))
     if len(spec.marks) > MOST_MARKS:
-        raise CannotRender(
-            f"{spec.name}: VRP matches at most {MOST_MARKS} marks in one classifier, not {len(spec.marks)}. Use two guards"
-        )
+        said = gettext_noop("%(guard)s: VRP matches at most %(most)d marks in one classifier, not %(marks)d. Use two guards")
+        raise CannotRender.of(said, guard=spec.name, most=MOST_MARKS, marks=len(spec.marks))
     if spec.rate_bps is not None and len(spec.families) > 1:
-        raise CannotRender(f"{spec.name}: one meter over IPv4 and IPv6 together cannot be expressed. Use one guard per family")
+        said = gettext_noop("%(guard)s: one meter over IPv4 and IPv6 together cannot be expressed. Use one guard per family")
+        raise CannotRender.of(said, guard=spec.name)
     if spec.rate_bps is not None and (spec.rate_bps < LEAST_RATE_BPS or spec.rate_bps % 1000):
-        raise CannotRender(f"{spec.name}: VRP polices whole kbit/s from 64 on, not {spec.rate_bps} bit/s")
+        said = gettext_noop("%(guard)s: VRP polices whole kbit/s from 64 on, not %(rate)d bit/s")
+        raise CannotRender.of(said, guard=spec.name, rate=spec.rate_bps)
     for interface in spec.interfaces:
         if not INTERFACE.match(interface):
-            raise CannotRender(f"{interface!r} is not the name of an interface. Write it as the device prints it")
+            said = gettext_noop("%(interface)r is not the name of an interface. Write it as the device prints it")
+            raise CannotRender.of(said, interface=interface)
 
 
 def _build(spec: GuardSpec, interfaces: list[str] | tuple[str, ...], running: str) -> tuple[str, ...]:

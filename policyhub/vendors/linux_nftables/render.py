@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
+from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.rendering import burst_bytes, digest, member_network, refuse_overlap
 from policyhub.vendors.linux_nftables.ownership import OwnTable, canonical, read_own, split, table_name, without_dynamic
 
@@ -31,9 +32,8 @@ def install(spec: GuardSpec, running: str) -> Commands:
     own = _own(spec, running)
     if own is not None:
         if _faults(spec, own):
-            raise CannotRender(
-                f"table inet {table_name(spec)} exists in another form ({_faults(spec, own)[0]}). Remove the guard first"
-            )
+            said = gettext_noop("table inet %(table)s exists in another form (%(fault)s). Remove the guard first")
+            raise CannotRender.of(said, table=table_name(spec), fault=_faults(spec, own)[0])
         return Commands((), (), reads(spec))
     return Commands(_build(spec), (_drop(spec),), reads(spec))
 
@@ -52,12 +52,12 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     network = member_network(spec, member)
     own = _own(spec, running)
     if own is None:
-        raise CannotRender(
-            f"guard {spec.name} is not installed (no table inet {table_name(spec)}). Install it in a change window"
-        )
+        said = gettext_noop("guard %(guard)s is not installed (no table inet %(table)s). Install it in a change window")
+        raise CannotRender.of(said, guard=spec.name, table=table_name(spec))
     faults = _faults(spec, own)
     if faults:
-        raise CannotRender(f"guard {spec.name} is not as installed: {faults[0]}. Remove and install it again")
+        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
+        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
     if str(network) in own.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, own.members)
@@ -154,20 +154,23 @@ def _cap(spec: GuardSpec) -> str:
     """nft counts bytes of the packet from its IP header on; its bucket holds one second of rate plus the burst."""
     rate = (spec.rate_bps or 0) // 8
     if rate < 1:
-        raise CannotRender(f"{spec.name}: a meter of {spec.rate_bps} bit/s is below one byte per second. Give a rate or none")
+        said = gettext_noop("%(guard)s: a meter of %(rate)d bit/s is below one byte per second. Give a rate or none")
+        raise CannotRender.of(said, guard=spec.name, rate=spec.rate_bps)
     return f"rate over {rate} bytes/second burst {burst_bytes(spec.rate_bps or 0)} bytes"
 
 
 def _jump(spec: GuardSpec) -> str:
     for interface in spec.interfaces:
         if not INTERFACE.match(interface):
-            raise CannotRender(f"{interface!r} is not the name of a Linux interface. Give it as `ip link` prints it")
+            said = gettext_noop("%(interface)r is not the name of a Linux interface. Give it as `ip link` prints it")
+            raise CannotRender.of(said, interface=interface)
     return "iifname {{ {} }} jump act".format(", ".join(f'"{name}"' for name in sorted(set(spec.interfaces))))
 
 
 def _build(spec: GuardSpec) -> tuple[str, ...]:
     if not spec.families or set(spec.families) - FAMILIES.keys():
-        raise CannotRender(f"{spec.name}: families {spec.families} are not 4 and/or 6")
+        said = gettext_noop("%(guard)s: families %(families)s are not 4 and/or 6")
+        raise CannotRender.of(said, guard=spec.name, families=str(spec.families))
     table = f"inet {table_name(spec)}"
     lines = [f"nft add table {table}"]
     for family in sorted(spec.families):
