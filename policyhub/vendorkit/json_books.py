@@ -37,7 +37,7 @@ class JsonBooks:
         books.by_number = {line.number: line for line in books.lines}
         kept: list[Line] = []
         for line in books.lines:
-            is_markup = bool(kept) and kept[0].text.startswith("<")  # its text and comments may look like anything
+            is_markup = (kept[0] if kept else line).text.startswith("<")  # a tag, a text or a comment may look like a prompt
             if not is_markup and (is_prompt(line.text) or line.text.startswith(REMARKS)):
                 books.ledger.understood(line.number)
             elif line.text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, complement
+from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval, complement
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, MAX_PROTOCOL, Service
@@ -109,7 +109,7 @@ def _services(names: Names, command: Command) -> Services:
     text = command.word("protocol")
     plain = text.removeprefix("!").lower()
     number = names.protocols[plain] if plain in names.protocols else NAMES.protocol(plain) if plain else None
-    protocols = None if number is None else ((number, number),)
+    protocols: tuple[Interval, ...] | None = None if number is None else ((number, number),)
     if text.startswith("!") and protocols is not None:
         protocols = complement(protocols, MAX_PROTOCOL)
     kind = command.word("icmp-options")
