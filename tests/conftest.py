@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils import translation
 
 from tests.support.services import PostgresCluster, Processes, RedisServer, ServiceFailed, processes
 
@@ -78,6 +79,13 @@ def _missing_for_root() -> list[str]:
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     tools = [tool for tool in ("ip", "nft", "sshd") if shutil.which(tool, path=path) is None]
     return ([] if os.geteuid() == 0 else ["root"]) + [f"`{tool}` (`make deps`)" for tool in tools]
+
+
+@pytest.fixture(autouse=True)
+def _own_language() -> Iterator[None]:
+    """A request leaves its language behind in this thread; the next test starts with the service's own."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")
