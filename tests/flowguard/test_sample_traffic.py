@@ -3,6 +3,7 @@
 import fcntl
 import os
 import random
+import select
 import struct
 import threading
 
@@ -15,6 +16,7 @@ PAGE = 4096  # the smallest pipe there is
 def packet_times(descriptor):
     """Packet times in seconds of the pcap that comes through a pipe, up to its end."""
     with os.fdopen(descriptor, "rb") as stream:
+        assert select.select([stream], [], [], 60)[0]  # before its writer has come, a pipe reads as ended
         assert len(stream.read(24)) == 24
         while head := stream.read(16):
             seconds, nanoseconds, length, _ = struct.unpack("<IIII", head)
