@@ -53,7 +53,7 @@ def read_acl(reading: Reading, block: Block) -> None:
         if is_number(word):
             number = word
         elif word == "name":
-            name, number, named = words.next("a name"), name, True
+            number, name, named = name if is_number(name) else number, words.next("a name"), True
         elif word == "match-order":
             auto = words.next("auto or config").lower() == "auto"
         elif word in KIND_WORDS:

@@ -9,6 +9,8 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendors.huawei_vrp.reading import Reading
 
+ACTIONS = ("permit", "deny", "statistic", "statistics")
+
 
 def read_segment(reading: Reading, block: Block) -> None:
     """`segment classifier|behavior|policy NAME`. Raises NotUnderstood."""
@@ -18,8 +20,10 @@ def read_segment(reading: Reading, block: Block) -> None:
         raise NotUnderstood("classifier, behavior or policy is expected")
     reading.segments[(kind, words.next("a name"))] = block
     for child in block.children:
-        first = child.words[0].lower()
-        if first in ("rule", "classifier", "permit", "deny", "statistic", "statistics"):
+        words = Words(child.words)
+        first = words.next().lower()
+        is_whole = len(child.words) > (2 if first == "rule" else 1) or first in ACTIONS
+        if is_whole and first in ("rule", "classifier", *ACTIONS):
             reading.ledger.understood(child.number)
 
 
@@ -45,7 +49,7 @@ def policies(reading: Reading) -> Iterator[Policy]:
 
 def _rules(reading: Reading, child: Block) -> Iterator[Rule]:
     words = Words(child.words)
-    if not words.accept("classifier"):
+    if not words.accept("classifier") or not words:
         return
     classifier = words.next("a classifier")
     behavior = words.next() if words.accept("behavior") and words else ""
