@@ -110,6 +110,8 @@ class Look:
         seen = {step.name for step in self.steps}
         commands = profile.commands if profile else ()
         self.steps += [Step(name, NOT_TRIED) for name in (*STEPS, *commands) if name not in seen]
+        order = {name: at for at, name in enumerate((*STEPS, *commands))}
+        self.steps.sort(key=lambda step: order.get(step.name, len(order)))
 
     @property
     def can_read(self) -> bool:

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from policyhub import dispatch
 from policyhub.actions import audit, collect, sessions
-from policyhub.actions.examine import DETECT, FAILED, HOST_KEY, OK, PLATFORM, Look, Step, Target, examine
+from policyhub.actions.examine import DETECT, FAILED, HOST_KEY, LOGIN, OK, PLATFORM, Look, Step, Target, examine
 from policyhub.domain.errors import BadInput, DeviceClosed, PolicyHubError, WrongState
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Credential, Device, HostKey, Preflight, PreflightResult
@@ -175,7 +175,7 @@ def _target(device: Device) -> Target | Look:
         )
     except (DeviceClosed, BadInput) as error:
         look = Look()
-        look.failed("reachable", error.said, Message(CLOSED))
+        look.failed(LOGIN, error.said, Message(CLOSED))
         look.rest(None)
         return look
 

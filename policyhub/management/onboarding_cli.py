@@ -104,6 +104,7 @@ def _site(args: argparse.Namespace) -> int:
 
 def _preflight(args: argparse.Namespace) -> int:
     from policyhub.actions import preflights
+    from policyhub.actions.examine import STEPS
     from policyhub.models import PreflightResult
     from policyhub.queries import listings
 
@@ -111,6 +112,7 @@ def _preflight(args: argparse.Namespace) -> int:
         raise BadInput("--workers is a number from 1 to 64")
     devices = [_device(name) for name in args.name] or list(listings.examinable())
     run = preflights.start(devices, collecting=args.collect, queue=False, actor=ACTOR, now=_now())
+    _say(f"Marks: {', '.join(STEPS)}, then each command; + ok, ! failed, . not tried")
     rows: list[PreflightResult] = []
     try:
         for row in preflights.run(run, workers=args.workers, clock=_now):

@@ -91,7 +91,7 @@ def test_device_without_address_or_credential_is_a_row_like_the_others(reader):
     wish = wishes.Wish("files", "cisco_asa")
     wishes.save(wish, wishes.checked(wish), actor="ops", now=NOW)
     row = looked([Device.objects.get()])["files"]
-    assert row.state == "failed" and steps(row)["reachable"] == "failed" and steps(row)["login"] == "not-tried"
+    assert row.state == "failed" and steps(row)["login"] == "failed" and steps(row)["reachable"] == "not-tried"
     assert Preflight.objects.get().state == "done"
 
 
