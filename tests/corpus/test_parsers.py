@@ -41,6 +41,7 @@ FOLDERS = {
     "paloalto_panos": ("paloalto_panos",),
     "pf": ("pf",),
     "sonic": ("sonic",),
+    "topsec": ("topsec",),
     "vmware_nsx": ("vmware_nsx",),
     "vyos": ("vyos",),
 }
@@ -70,6 +71,7 @@ MOST_UNPARSED = {
     "paloalto_panos": 0.001,
     "pf": 0.0,
     "sonic": 0.0005,
+    "topsec": 0.0,
     "vmware_nsx": 0.0,
     "vyos": 0.002,
 }
