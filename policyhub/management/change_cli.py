@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message
 from policyhub.management.people import VIA, add_as, named_user
 
 if TYPE_CHECKING:
@@ -85,12 +86,17 @@ def _show(args: argparse.Namespace) -> int:
         for line in lines:
             _say(f"    {line}")
     for rail in row.guardrails:
-        _say(f"guard rail {rail.get('name')}: {'passed' if rail.get('passed') else 'REFUSED'}: {rail.get('reason')}")
+        _say(f"guard rail {rail.get('name')}: {'passed' if rail.get('passed') else 'REFUSED'}: {_rail(rail)}")
     for event in row.events.all():
         _say(f"{event.at:%Y-%m-%d %H:%M:%S} {event.state:<14} {event.message}")
     if row.error:
         _say(f"error: {row.error}")
     return 0
+
+
+def _rail(row: dict[str, Any]) -> str:
+    """What a guard rail said, as it is stored with the plan."""
+    return str(Message.of(row)) if "text" in row else "-"
 
 
 def _approve(args: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import html
 import re
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from policyhub.actions.sessions import KEY_CHANGED
 from policyhub.console import labels
 from policyhub.console.changes_view import section_lines
 from policyhub.domain.change_outcome import GuardPicture
+from policyhub.management import change_cli
 from policyhub.models import Device, DeviceGroup, Finding, Realm
 from tests.console.conftest import person
 from tests.support.sample_rows import PASSWORD, Sample
@@ -128,6 +130,15 @@ def test_change_tells_why_and_what_was_read_in_the_readers_language(rows: Sample
     assert "守卫已安装，与渲染结果完全一致" in chinese and "成员 10.10.8.103/32" in chinese
     assert "intact" not in chinese and "naming it" not in chinese
     assert "the guard is installed, exactly as rendered" in words(person(rows.admin), url)
+
+
+def test_command_tells_what_each_guard_rail_said(rows: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    change_cli.add_arguments(parser)
+    assert change_cli.run(parser.parse_args(["show", str(rows.confirmed.pk)])) == 0
+    told = capsys.readouterr().out
+    assert "guard rail mode: passed: the device group is in auto mode, profile lab\n" in told
+    assert "guard rail capture-loss: REFUSED: the sensor does not report its drops\n" in told and "None" not in told
 
 
 def test_section_that_is_no_picture_of_a_guard_is_shown_as_it_stands() -> None:
