@@ -28,14 +28,14 @@ def test_both_layouts_of_iprope_and_both_families_add_up_under_the_vdom_of_the_p
         ("guest/firewall policy", "2", 3, 1000),
         ("guest/firewall policy", "2", 1, 50),
     ]
-    assert sample.counting_since == READ_AT - timedelta(days=7)
+    assert sample.covers_from == READ_AT - timedelta(days=7)
     assert sample.hits[0].last_hit_at == datetime(2026, 11, 30, 5)  # noqa: DTZ001 (the device's own clock)
 
 
 def test_counters_of_an_old_release_count_since_nobody_knows_when() -> None:
     sample = VENDOR.counters("idx=1 pkts/bytes=1/2 asic_pkts/asic_bytes=0/0 flag=0x0 hit count:5\n", READ_AT)
     assert sample is not None
-    assert sample.counting_since is None
+    assert sample.covers_from is None
     assert sample.hits[0].hits == 5
 
 
