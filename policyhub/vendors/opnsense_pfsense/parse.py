@@ -14,6 +14,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.json_books import JsonBooks
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.lexing import NotUnderstood, score
+from policyhub.vendorkit.xml_lines import TEXT
 from policyhub.vendors.opnsense_pfsense.reading import FAMILIES, PING_TYPES, Operands, Reading, items, read_alias, read_interfaces
 
 NAME = "opnsense_pfsense"
@@ -83,7 +84,7 @@ def _sections(reading: Reading, top: Node) -> None:
         for name in empty:
             books.ledger.understood(*section.members[name].numbers)
         if section is not top:
-            books.take(section, {*(section.members if known is None else known), *empty}, ignored)
+            books.take(section, {*(section.members.keys() - {TEXT} if known is None else known), *empty}, ignored)
 
 
 def _empty(node: Node) -> set[str]:

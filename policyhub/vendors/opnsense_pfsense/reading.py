@@ -14,7 +14,7 @@ from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.port_lists import NAMES, service_of
 from policyhub.vendorkit.service_names import icmp_service
-from policyhub.vendorkit.xml_lines import several
+from policyhub.vendorkit.xml_lines import TEXT, several
 
 FAMILIES = {"inet": ANY4, "inet6": ANY6}
 SIDE = {"any", "network", "address", "port", "not"}
@@ -51,7 +51,9 @@ def read_interfaces(reading: Reading, node: Node | None) -> tuple[Interface, ...
     for name, entry in node.pairs() if node is not None else ():
         if entry.members is None:
             continue
-        reading.books.take(entry, {"if", "descr", "enable", "ipaddr", "subnet", "ipaddrv6", "subnetv6"}, entry.members)
+        reading.books.take(
+            entry, {"if", "descr", "enable", "ipaddr", "subnet", "ipaddrv6", "subnetv6"}, entry.members.keys() - {TEXT}
+        )
         texts: list[str] = []
         for at, length in (("ipaddr", "subnet"), ("ipaddrv6", "subnetv6")):
             text = f"{entry.word(at)}/{entry.word(length)}"

@@ -46,8 +46,9 @@ class Groups:
                 known = {*OPEN, "port-group", *ADDRESSES}
                 if kind not in known:
                     continue
-                reading.ledger.understood(*listed.own, *node.lines)
                 member_key = ADDRESSES.get(kind) or OPEN.get(kind) or "port"
+                read = [below for key in (member_key, "include", "description") if (below := node.get(key)) is not None]
+                reading.ledger.understood(*listed.own, *node.own, *(line for below in read for line in below.lines))
                 members = (*node.words(member_key), *node.words("include"))
                 groups.objects.append(ObjectGroup(name, "service" if kind == "port-group" else "network", members, node.lines))
                 groups._define(reading, kind, f"{kind}/{name}", name)

@@ -31,6 +31,7 @@ SIGNS = (
     (r"^ {8}(rule \d+|address-group \S+|default-action (drop|accept|reject))( \{)?$", 0.2),
     (r";\s*$", -0.6),
 )
+ZONE = ("interface", "member", "from", "local-zone", "default-action", "default-log", "description", "intra-zone-filtering")
 DIRECTIONS = {"in": "in", "out": "out", "local": "local"}
 FAMILIES = {"name": "ipv4", "ipv6-name": "ipv6"}
 
@@ -80,11 +81,12 @@ def _interfaces(reading: Reading) -> tuple[tuple[Interface, ...], Bindings]:
             )
         )
         for way, below in node.pairs("firewall"):
-            for key, policy in ((key, policy) for key, listed in below.children.items() for policy in listed.children):
-                if way in DIRECTIONS and key in FAMILIES:
-                    binding = Binding(name, DIRECTIONS[way], below.lines)
-                    bindings.setdefault((FAMILIES[key], policy), []).append(binding)
-                    reading.ledger.understood(*node.own, *below.lines, *(node.get("firewall") or node).own)
+            for key, listed in below.children.items():
+                if way not in DIRECTIONS or key not in FAMILIES:
+                    continue
+                reading.ledger.understood(*(node.get("firewall") or node).own, *below.own, *listed.lines)
+                for policy in listed.children:
+                    bindings.setdefault((FAMILIES[key], policy), []).append(Binding(name, DIRECTIONS[way], below.lines))
         for key in ("address", "description", "disable", "mtu", "vrf"):
             below_key = node.get(key)
             reading.ledger.understood(*(below_key.lines if below_key else ()))
@@ -105,7 +107,8 @@ def _zones(reading: Reading, bindings: Bindings) -> tuple[Zone, ...]:
                     for policy_name in policy.children:
                         binding = Binding(f"{other} > {name}", "zone pair", source.lines)
                         bindings.setdefault((FAMILIES.get(key, "ipv4"), policy_name), []).append(binding)
-            reading.ledger.understood(*node.lines)
+            read = [below for key in ZONE if (below := node.get(key)) is not None]
+            reading.ledger.understood(*node.own, *(line for below in read for line in below.lines))
     return tuple(found)
 
 
