@@ -58,6 +58,7 @@ SIGNALS: dict[str, Text] = {
     "volume": _("volume"),
     "persisted": _("it lasts"),
     "mark-changed-in-network": _("mark changed on the way"),
+    "training-signature": _("payload of model training"),
     "outside-window": _("outside its hours"),
     "over-peak": _("above its peak"),
 }
@@ -67,6 +68,7 @@ EVIDENCE: dict[str, Text] = {
     "last-packet": _("Last offending packet"),
     "allowance": _("What the ledger allowed"),
     "rewritten": _("How the mark changed"),
+    "signature": _("What the payload shows"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -79,6 +81,11 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "allowed_dscp": _("Allowed marks"),
     "from_dscp": _("Mark at the first point"),
     "to_dscp": _("Mark at a later point"),
+    "name": _("Name"),
+    "title": _("Application"),
+    "strength": _("Strength"),
+    "about": _("Kind of traffic"),
+    "visibility": _("Where it shows"),
 }
 
 GAP_REASONS: dict[str, Text] = {

@@ -5,12 +5,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nc_decode::{decode, Packet};
+use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
+use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::core::{Core, Size};
 use crate::lane::{earliest, Lane};
+use crate::look::look;
 use crate::queues::Queues;
 use crate::report;
 
@@ -32,6 +34,8 @@ pub struct Request {
     /// Report the fill of every millisecond.
     pub series: bool,
     pub top: Option<usize>,
+    /// A folder of signature files beside those that come with the engine.
+    pub signatures: Option<PathBuf>,
 }
 
 /// Why there is no report at all.
@@ -42,12 +46,15 @@ pub enum AnalyseError {
     Usage(String),
     /// The queues file says something impossible.
     Queues(String),
+    /// A signature file says something impossible.
+    Signatures(SignatureError),
 }
 
 impl fmt::Display for AnalyseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AnalyseError::Source(error) => error.fmt(f),
+            AnalyseError::Signatures(error) => error.fmt(f),
             AnalyseError::Usage(what) | AnalyseError::Queues(what) => f.write_str(what),
         }
     }
@@ -61,6 +68,9 @@ pub(crate) struct Input {
     pub error: Option<SourceError>,
     pub lane: Lane,
     pub cut: u64,
+    /// Most payload bytes that a packet holds.
+    pub payload_kept: usize,
+    signatures: Arc<Signatures>,
     file: CaptureFile,
     ended: bool,
 }
@@ -86,7 +96,12 @@ impl Input {
         match self.file.next_frame() {
             Ok(Some(frame)) => {
                 self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
-                return Some(decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes));
+                let packet = look(&frame, &self.signatures);
+                if packet.payload_at > 0 {
+                    let kept = frame.bytes.len().saturating_sub(usize::from(packet.payload_at));
+                    self.payload_kept = self.payload_kept.max(kept);
+                }
+                return Some(packet);
             }
             Ok(None) => self.ended = true,
             Err(error) => {
@@ -104,14 +119,17 @@ impl Input {
 /// says so (`points[].truncated`, `points[].error`).
 pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
     check(&request)?;
+    let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
+    let signatures = Arc::new(signatures);
     let mut inputs = Vec::new();
     for (_, path) in &request.points {
         let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
         let lane = Lane::default();
-        inputs.push(Input { path: path.clone(), error: None, lane, cut: 0, file, ended: false });
+        let (path, signatures) = (path.clone(), Arc::clone(&signatures));
+        inputs.push(Input { path, error: None, lane, cut: 0, payload_kept: 0, signatures, file, ended: false });
     }
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
-    let mut core = Core::new(&names, SIZE);
+    let mut core = Core::new(&names, SIZE, signatures);
     let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
     core.queues = queues.map_err(AnalyseError::Queues)?;
     if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
