@@ -123,7 +123,8 @@ def _flows(report: dict[str, Any]) -> str:
         [
             flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
             " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), _count(flow["packets"]), _bytes(flow["bytes"]),
-            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-", _signatures(flow), flow["point"],
+            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
+            _signatures(flow), flow["point"],
         ]
         for flow in report["flows"]
     ]  # fmt: skip

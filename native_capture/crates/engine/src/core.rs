@@ -154,6 +154,7 @@ impl Core {
     }
 
     /// The packet's flow, and what it counts as there.
+    #[inline]
     fn count_flow(&mut self, key: FlowKey, number: u16, packet: &Packet) -> (u32, TcpEvent) {
         let Some((flow, event)) = self.flows.observe(key, number, packet) else {
             return (NO_FLOW, TcpEvent::default());

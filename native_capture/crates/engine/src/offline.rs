@@ -68,8 +68,9 @@ pub(crate) struct Input {
     pub error: Option<SourceError>,
     pub lane: Lane,
     pub cut: u64,
-    /// Most payload bytes that a packet holds.
-    pub payload_kept: usize,
+    /// Most payload bytes that a cut packet holds.
+    pub tcp_kept: usize,
+    pub udp_kept: usize,
     signatures: Arc<Signatures>,
     file: CaptureFile,
     ended: bool,
@@ -95,11 +96,12 @@ impl Input {
     fn next(&mut self) -> Option<Packet> {
         match self.file.next_frame() {
             Ok(Some(frame)) => {
-                self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
                 let packet = look(&frame, &self.signatures);
-                if packet.payload_at > 0 {
-                    let kept = frame.bytes.len().saturating_sub(usize::from(packet.payload_at));
-                    self.payload_kept = self.payload_kept.max(kept);
+                if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
+                    self.cut += 1;
+                    let above = frame.bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0);
+                    let kept = if packet.is_tcp() { &mut self.tcp_kept } else { &mut self.udp_kept };
+                    *kept = (*kept).max(above.map_or(0, <[u8]>::len));
                 }
                 return Some(packet);
             }
@@ -126,7 +128,17 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
         let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
         let lane = Lane::default();
         let (path, signatures) = (path.clone(), Arc::clone(&signatures));
-        inputs.push(Input { path, error: None, lane, cut: 0, payload_kept: 0, signatures, file, ended: false });
+        inputs.push(Input {
+            path,
+            error: None,
+            lane,
+            cut: 0,
+            tcp_kept: 0,
+            udp_kept: 0,
+            signatures,
+            file,
+            ended: false,
+        });
     }
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
     let mut core = Core::new(&names, SIZE, signatures);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nc_correlate::Delays;
 use nc_decode::NO_VLAN;
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Flow, FlowKey, Signature, Strength, TcpCounts, Visibility};
+use nc_flow::{address, protocol, Flow, FlowKey, Signature, Strength, TcpCounts, Transport, Visibility};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
@@ -234,9 +234,11 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
 
 /// Cut packets show what no packet of theirs reaches.
 fn not_visible<'a>(core: &'a Core, inputs: &[Input]) -> Vec<&'a str> {
-    let is_cut = inputs.iter().any(|input| input.cut > 0);
-    let kept = inputs.iter().map(|input| input.payload_kept).max().unwrap_or(0);
-    if is_cut {
+    let kept = |transport| {
+        let of = |input: &Input| if transport == Transport::Tcp { input.tcp_kept } else { input.udp_kept };
+        inputs.iter().map(of).max().unwrap_or(0)
+    };
+    if inputs.iter().any(|input| input.cut > 0) {
         core.signatures.beyond(kept)
     } else {
         Vec::new()

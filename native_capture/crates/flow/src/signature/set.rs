@@ -16,6 +16,8 @@ const SLOTS: usize = 4_096;
 /// Signatures; their number is a byte and 0 means none.
 const MAX_SIGNATURES: usize = 255;
 const MAX_OFFSETS: usize = 8;
+/// Patterns begin here at the latest: farther bytes are not in the cache yet when a packet is looked at.
+const LAST_OFFSET: usize = 56;
 
 struct Candidate {
     pattern: Pattern,
@@ -37,16 +39,27 @@ pub struct Signatures {
     all: Vec<Arc<Signature>>,
     needs: Vec<usize>,
     offsets: Vec<usize>,
+    protos: Vec<u8>,
     filter: Box<[u8; SLOTS]>,
     /// The most particular first.
     candidates: Vec<Candidate>,
+    /// Offset (its place in `offsets`), the two bytes there, candidate; ascending.
+    starts: Vec<(u8, u16, u16)>,
 }
 
 impl Default for Signatures {
     /// None at all.
     fn default() -> Self {
         let filter = Box::new([0; SLOTS]);
-        Self { all: Vec::new(), needs: Vec::new(), offsets: Vec::new(), filter, candidates: Vec::new() }
+        Self {
+            all: Vec::new(),
+            needs: Vec::new(),
+            offsets: Vec::new(),
+            protos: Vec::new(),
+            filter,
+            candidates: Vec::new(),
+            starts: Vec::new(),
+        }
     }
 }
 
@@ -78,6 +91,10 @@ impl Signatures {
             set.add(&place, signature)?;
         }
         set.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.pattern.pinned()));
+        let place = |at: usize| set.offsets.iter().position(|known| *known == at).unwrap_or(0) as u8;
+        let patterns = set.candidates.iter().map(|candidate| &candidate.pattern).enumerate();
+        set.starts = patterns.map(|(number, start)| (place(start.anchor_at), start.anchor, number as u16)).collect();
+        set.starts.sort_unstable();
         Ok(set)
     }
 
@@ -87,11 +104,14 @@ impl Signatures {
             Transport::Tcp => proto::TCP,
             Transport::Udp => proto::UDP,
         };
+        if !self.protos.contains(&proto) {
+            self.protos.push(proto);
+        }
         let mut needs = usize::MAX;
         for pattern in signature.patterns(place)? {
             let bit = self.bit(pattern.anchor_at).ok_or_else(|| {
-                let what = format!("{place}: patterns begin at more than {MAX_OFFSETS} different offsets");
-                SignatureError(format!("{what}. Begin this one at one of {:?}", self.offsets))
+                let what = format!("{place}: a pattern cannot begin at {}", pattern.anchor_at);
+                SignatureError(format!("{what}. Begin it at one of {:?}", self.offsets))
             })?;
             self.filter[slot(pattern.anchor)] |= bit;
             needs = needs.min(pattern.needs());
@@ -104,7 +124,7 @@ impl Signatures {
 
     fn bit(&mut self, offset: usize) -> Option<u8> {
         let known = self.offsets.iter().position(|known| *known == offset);
-        if known.is_none() && self.offsets.len() < MAX_OFFSETS {
+        if known.is_none() && self.offsets.len() < MAX_OFFSETS && offset <= LAST_OFFSET {
             self.offsets.push(offset);
         }
         let position = known.or_else(|| self.offsets.iter().position(|known| *known == offset))?;
@@ -113,28 +133,32 @@ impl Signatures {
 
     /// Number of the signature that this packet alone shows, 0 for none. `bytes`: the frame as captured.
     pub fn sight(&self, packet: &Packet, bytes: &[u8]) -> u8 {
-        if packet.payload_len == 0 || packet.payload_at == 0 {
+        if packet.payload_len == 0 || packet.payload_at == 0 || !self.protos.contains(&packet.proto) {
             return 0;
         }
         let Some(payload) = bytes.get(usize::from(packet.payload_at)..) else { return 0 };
         // A short frame is padded on Ethernet.
         let payload = &payload[..payload.len().min(packet.payload_len as usize)];
-        let passes = |(bit, at): (usize, &usize)| {
-            let two = payload.get(*at..*at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
-            two.is_some_and(|two| self.filter[slot(two)] >> bit & 1 != 0)
-        };
-        if self.offsets.iter().enumerate().any(passes) {
-            self.compare(packet, payload)
-        } else {
-            0
+        let mut best = None;
+        for (place, at) in self.offsets.iter().enumerate() {
+            let Some(two) = payload.get(*at..*at + 2) else { continue };
+            let two = u16::from_be_bytes([two[0], two[1]]);
+            if self.filter[slot(two)] >> place & 1 != 0 {
+                best = earlier(best, self.compare(place as u8, two, packet, payload));
+            }
         }
+        best.map_or(0, |number| self.candidates[usize::from(number)].number)
     }
 
-    #[cold]
-    fn compare(&self, packet: &Packet, payload: &[u8]) -> u8 {
-        let mut fitting = self.candidates.iter().filter(|candidate| candidate.proto == packet.proto);
-        let found = fitting.find(|candidate| candidate.pattern.holds(payload, packet.payload_len));
-        found.map_or(0, |candidate| candidate.number)
+    /// The most particular of the patterns that begin with these two bytes at this offset.
+    fn compare(&self, place: u8, two: u16, packet: &Packet, payload: &[u8]) -> Option<u16> {
+        let from = self.starts.partition_point(|start| (start.0, start.1) < (place, two));
+        let alike = self.starts[from..].iter().take_while(|start| (start.0, start.1) == (place, two));
+        let mut numbers = alike.map(|start| start.2);
+        numbers.find(|number| {
+            let candidate = &self.candidates[usize::from(*number)];
+            candidate.proto == packet.proto && candidate.pattern.holds(payload, packet.payload_len)
+        })
     }
 
     /// The signature of this number when the sighting counts in its flow.
@@ -153,15 +177,20 @@ impl Signatures {
         self.all.get(usize::from(number).checked_sub(1)?)
     }
 
-    /// Names of those that need more payload than `kept` bytes.
-    pub fn beyond(&self, kept: usize) -> Vec<&str> {
+    /// Names of those that need more payload than was kept of a packet.
+    pub fn beyond(&self, kept: impl Fn(Transport) -> usize) -> Vec<&str> {
         let pairs = self.all.iter().zip(&self.needs);
-        pairs.filter(|(_, needs)| **needs > kept).map(|(signature, _)| signature.name.as_str()).collect()
+        let hidden = pairs.filter(|(signature, needs)| **needs > kept(signature.transport));
+        hidden.map(|(signature, _)| signature.name.as_str()).collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Signature>> {
         self.all.iter()
     }
+}
+
+fn earlier(a: Option<u16>, b: Option<u16>) -> Option<u16> {
+    a.into_iter().chain(b).min()
 }
 
 fn slot(two: u16) -> usize {
