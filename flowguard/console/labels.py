@@ -58,6 +58,7 @@ SIGNALS: dict[str, Text] = {
     "volume": _("volume"),
     "persisted": _("it lasts"),
     "mark-changed-in-network": _("mark changed on the way"),
+    "training-signature": _("payload of model training"),
     "outside-window": _("outside its hours"),
     "over-peak": _("above its peak"),
 }
@@ -68,6 +69,7 @@ EVIDENCE: dict[str, Text] = {
     "allowance": _("What the ledger allowed"),
     "rewritten": _("How the mark changed"),
     "replayed": _("Played back from a file"),
+    "signature": _("What the payload shows"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -81,6 +83,11 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "from_dscp": _("Mark at the first point"),
     "to_dscp": _("Mark at a later point"),
     "shift_ns": _("Times moved by"),
+    "name": _("Name"),
+    "title": _("Application"),
+    "strength": _("Strength"),
+    "about": _("Kind of traffic"),
+    "visibility": _("Where it shows"),
 }
 
 GAP_REASONS: dict[str, Text] = {

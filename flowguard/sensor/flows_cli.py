@@ -50,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what lies behind a point: with a capture of that point alone, queues are estimated from what comes from there",
     )
     parser.add_argument("--queue-series", action="store_true", help="JSON also holds the queues' fill of every millisecond")
+    parser.add_argument(
+        "--signatures", metavar="FOLDER", help="signature files of your own, beside or instead of those of the engine"
+    )
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -60,8 +63,9 @@ def run(args: argparse.Namespace) -> int:
         request = read_request(args)
         top = args.top if args.top is not None or args.format == "json" else TEXT_FLOWS
         body = native_capture.analyse(
-            request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top
-        )
+            request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
+            signatures=args.signatures,
+        )  # fmt: skip
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT

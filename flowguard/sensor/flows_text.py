@@ -123,13 +123,20 @@ def _flows(report: dict[str, Any]) -> str:
         [
             flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
             " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), _count(flow["packets"]), _bytes(flow["bytes"]),
-            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-", flow["point"],
+            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
+            _signatures(flow), flow["point"],
         ]
         for flow in report["flows"]
     ]  # fmt: skip
-    head = ["proto", "source", "destination", "marks", "packets", "bytes", "retransmitted", "identity", "point"]
+    head = ["proto", "source", "destination", "marks", "packets", "bytes", "retransmitted", "identity", "payload", "point"]
     title = f"Largest flows ({len(rows)} of {report['flows_total']})"
     return _table(title, head, rows, right=(4, 5, 6))
+
+
+def _signatures(flow: dict[str, Any]) -> str:
+    """A name that only words speak for has a question mark."""
+    names = (found["name"] + ("" if found["strength"] == "payload" else "?") for found in flow["signatures"])
+    return ", ".join(names) or "-"
 
 
 def _notes(report: dict[str, Any]) -> str:
@@ -145,6 +152,8 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
     for what, packets in report["overflow"].items():
         if packets:
             yield f"{packets} packets were more than the table of {what} holds"
+    if report["not_visible"]:
+        yield f"Packets are cut too short to show: {', '.join(report['not_visible'])}"
     yield f"Not looked at: {', '.join(report['not_evaluated'])}"
 
 

@@ -11,7 +11,7 @@ class CaptureError(Exception):
     """One line: code, place, what, cure.
 
     code: NC-E001 unreadable, NC-E002 no capture, NC-E003 truncated, NC-E004 damaged, NC-E005 interface, NC-E010 bundle,
-    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended. file: the file or interface, offset: byte in the file.
+    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended, NC-E014 signatures. file: the file or interface, offset: byte in the file.
     """
 
     code: str
@@ -25,11 +25,14 @@ def analyse(
     queues: bytes | None = None,
     series: bool = False,
     top: int | None = None,
+    signatures: str | PathLike[str] | None = None,
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
     queues: the queues file of the contract; `sides` in it ({point: [prefix, ..]}) names what lies behind a point standing alone.
     series: queues also give their fill of every millisecond.
+
+    signatures: a folder of signature files beside those that come with the engine (docs/signatures.md).
 
     Without a bundle only marks changed between points are judged. A file damaged in the middle gives a partial report
     (points[].truncated, points[].error). Raises CaptureError when a file cannot be used at all.
@@ -45,7 +48,13 @@ class Live:
     """
 
     def __init__(
-        self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None, snaplen: int = 256, ring_mb: int = 32
+        self,
+        points: Sequence[tuple[str, str]],
+        *,
+        bundle: bytes | None = None,
+        snaplen: int = 256,
+        ring_mb: int = 32,
+        signatures: str | PathLike[str] | None = None,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.

@@ -93,6 +93,8 @@ pub struct Packet {
     /// BTH opcode and AETH syndrome, of the innermost packet; see `has_bth`.
     pub opcode: u8,
     pub syndrome: u8,
+    /// Number of the signature that the payload shows, 0 for none; filled in by who looks at payload.
+    pub signature: u8,
     pub stop: Stop,
     /// Priorities that a pause frame speaks about, bit 0 for priority 0.
     pub stop_classes: u8,
@@ -142,6 +144,7 @@ impl Default for Packet {
             inner_ecn: NO_MARK,
             opcode: 0,
             syndrome: 0,
+            signature: 0,
             stop: Stop::None,
             stop_classes: 0,
             has_bth: false,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nc_flow::{address, protocol, FlowKey, KeyedState};
+use nc_flow::{address, protocol, FlowKey, KeyedState, Signature};
 use serde_json::{json, Value};
 
 use crate::bundle::Bundle;
@@ -19,6 +19,8 @@ const MAX_UNKNOWN: usize = 16_384;
 /// Signal "volume": this share of the mark's bytes at the point in a whole second, with at least so many packets.
 const VOLUME_SHARE: u64 = 10;
 const VOLUME_PACKETS: u64 = 20;
+/// Different signatures kept of the flows of one verdict.
+const MAX_SIGNATURES: usize = 8;
 /// Without a bundle (a rewritten mark needs none) persistence is that of the lab profile.
 const DEFAULT_PERSISTENCE_MS: u64 = 1_000;
 
@@ -86,6 +88,7 @@ struct Open {
     second_packets: u64,
     second_bytes: u64,
     changed_to: Vec<(u8, u64)>,
+    signatures: Vec<Arc<Signature>>,
 }
 
 /// Judges for one engine. Without a bundle only rewritten marks are judged.
@@ -140,8 +143,15 @@ impl Judge {
     }
 
     /// Account one offending packet. `class_bytes(second)`: bytes of this mark at this point in that whole second of
-    /// packet time, None when no longer known. Revisions that are due go to `out`.
-    pub fn offend(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>, out: &mut Vec<Verdict>) {
+    /// packet time, None when no longer known. `named`: what the payload of its flow showed so far. Revisions that are due
+    /// go to `out`.
+    pub fn offend<'a>(
+        &mut self,
+        offence: &Offence<'_>,
+        named: impl Iterator<Item = &'a Arc<Signature>>,
+        class_bytes: impl Fn(u64) -> Option<u64>,
+        out: &mut Vec<Verdict>,
+    ) {
         let key = key_of(offence);
         let mut found = self.by_key.get(&key).copied();
         if let Some(number) = found {
@@ -159,6 +169,7 @@ impl Judge {
             None => self.begin(key, offence),
         };
         self.open[number].add(offence, class_bytes);
+        self.open[number].name(named);
         let open = &self.open[number];
         if open.revision == 0 || offence.ts_ns.saturating_sub(open.emitted_ns) >= SECOND {
             self.emit(number, offence.ts_ns, false, out);
@@ -274,6 +285,9 @@ impl Judge {
         if open.active_ns / 1_000_000 >= persistence {
             signals.push("persisted");
         }
+        if open.signatures.iter().any(|signature| signature.is_training()) {
+            signals.push("training-signature");
+        }
         signals
     }
 
@@ -321,6 +335,12 @@ impl Judge {
                 .map(|bits| (0..64_u8).filter(|mark| bits & 1 << mark != 0).collect::<Vec<_>>());
             evidence.push(json!({"kind": "allowance", "bundle": bundle.version, "allowed_dscp": allowed}));
         }
+        evidence.extend(open.signatures.iter().map(|signature| {
+            json!({
+                "kind": "signature", "name": signature.name, "title": signature.title, "strength": signature.strength,
+                "about": signature.kind, "visibility": signature.visibility,
+            })
+        }));
         if open.key.name == Name::DscpRewritten {
             let to: serde_json::Map<_, _> =
                 open.changed_to.iter().map(|(mark, packets)| (mark.to_string(), json!(packets))).collect();
@@ -379,6 +399,18 @@ impl Open {
             second_packets: 0,
             second_bytes: 0,
             changed_to: Vec::new(),
+            signatures: Vec::new(),
+        }
+    }
+
+    /// Keep the signatures of the offending flows, each once.
+    fn name<'a>(&mut self, named: impl Iterator<Item = &'a Arc<Signature>>) {
+        for signature in named {
+            let is_new = self.signatures.iter().all(|known| known.name != signature.name);
+            if is_new && self.signatures.len() < MAX_SIGNATURES {
+                self.signatures.push(Arc::clone(signature));
+                self.dirty = true;
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nc_detect::{Bundle, BundleError, Judge, Name, Offence, Place, Verdict};
-use nc_flow::FlowKey;
+use nc_flow::{FlowKey, Signatures};
 
 const SECOND: u64 = 1_000_000_000;
 const KEY: FlowKey = FlowKey {
@@ -54,7 +54,7 @@ fn run(times: &[u64], last_tick: u64) -> Result<Vec<Verdict>, BundleError> {
     let (mut judge, mut out) = (judge()?, Vec::new());
     for ts_ns in times {
         judge.tick(*ts_ns, &mut out);
-        judge.offend(&offence(*ts_ns), |_| Some(1_000_000), &mut out);
+        judge.offend(&offence(*ts_ns), std::iter::empty(), |_| Some(1_000_000), &mut out);
     }
     judge.tick(last_tick, &mut out);
     Ok(out)
@@ -111,9 +111,9 @@ fn volume_is_a_tenth_of_the_mark_in_a_whole_second() -> Result<(), BundleError> 
     let signals = |packets: u64, all: u64| -> Result<Vec<&'static str>, BundleError> {
         let (mut judge, mut out) = (judge()?, Vec::new());
         for n in 0..packets {
-            judge.offend(&offence(n), |_| Some(all), &mut out);
+            judge.offend(&offence(n), std::iter::empty(), |_| Some(all), &mut out);
         }
-        judge.offend(&offence(SECOND), |_| Some(all), &mut out);
+        judge.offend(&offence(SECOND), std::iter::empty(), |_| Some(all), &mut out);
         Ok(out.last().map(|v| v.signals.clone()).unwrap_or_default())
     };
     assert!(signals(20, 20_000)?.contains(&"volume"));
@@ -126,7 +126,7 @@ fn volume_is_a_tenth_of_the_mark_in_a_whole_second() -> Result<(), BundleError> 
 fn severity_follows_what_the_mark_takes() -> Result<(), BundleError> {
     let severity = |name, who, dscp, changed_to| -> Result<&'static str, BundleError> {
         let (mut judge, mut out) = (judge()?, Vec::new());
-        judge.offend(&Offence { name, who, dscp, changed_to, ..offence(0) }, |_| None, &mut out);
+        judge.offend(&Offence { name, who, dscp, changed_to, ..offence(0) }, std::iter::empty(), |_| None, &mut out);
         Ok(out[0].severity)
     };
     assert_eq!(severity(Name::ClassNotAllowed, 1, 46, None)?, "high");
@@ -143,9 +143,14 @@ fn the_same_host_and_service_is_one_verdict_whatever_the_client_port() -> Result
     let (mut judge, mut out) = (judge()?, Vec::new());
     for sport in 0..100 {
         let key = FlowKey { sport, ..KEY };
-        judge.offend(&Offence { key: &key, new_flow: true, ..offence(u64::from(sport)) }, |_| None, &mut out);
+        judge.offend(
+            &Offence { key: &key, new_flow: true, ..offence(u64::from(sport)) },
+            std::iter::empty(),
+            |_| None,
+            &mut out,
+        );
     }
-    judge.offend(&Offence { server_port: 50_001, ..offence(200) }, |_| None, &mut out);
+    judge.offend(&Offence { server_port: 50_001, ..offence(200) }, std::iter::empty(), |_| None, &mut out);
     judge.finish(&mut out);
     let last = &out[out.len() - 1];
     assert_eq!((out.len(), last.packets, last.connections), (3, 100, 100));
@@ -159,10 +164,30 @@ fn forged_sources_do_not_crowd_out_a_known_offender() -> Result<(), BundleError>
     for src in 0..70_000 {
         let key = FlowKey { src, ..KEY };
         let forged = Offence { name: Name::UnknownIdentityInPriority, who: 0, key: &key, ..offence(0) };
-        judge.offend(&forged, |_| None, &mut out);
+        judge.offend(&forged, std::iter::empty(), |_| None, &mut out);
     }
     assert!(judge.overflow() > 50_000);
-    judge.offend(&offence(1), |_| None, &mut out);
+    judge.offend(&offence(1), std::iter::empty(), |_| None, &mut out);
     assert_eq!(out.last().map(|v| v.name), Some(Name::ClassNotAllowed));
+    Ok(())
+}
+
+#[test]
+fn a_payload_signature_of_training_is_a_signal_and_others_are_evidence_only() -> Result<(), Box<dyn std::error::Error>>
+{
+    let known = Signatures::load(None)?;
+    for (name, is_signal) in
+        [("gloo", true), ("tcpstore", true), ("s3", false), ("rsync", false), ("http-dataset", false)]
+    {
+        let (mut judge, mut out) = (judge()?, Vec::new());
+        let named = known.iter().filter(|signature| signature.name == name);
+        judge.offend(&offence(0), named, |_| None, &mut out);
+        judge.offend(&offence(1), std::iter::empty(), |_| None, &mut out);
+        judge.finish(&mut out);
+        let last = out.last().ok_or("no verdict")?;
+        assert_eq!(last.signals.contains(&"training-signature"), is_signal, "{name}");
+        let named: Vec<_> = last.evidence.iter().filter(|fact| fact["kind"] == "signature").collect();
+        assert_eq!(named.iter().map(|fact| fact["name"].as_str()).collect::<Vec<_>>(), [Some(name)]);
+    }
     Ok(())
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use nc_correlate::{identity_of, Again, Matcher, Sighting};
 use nc_decode::Packet;
 use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
-use nc_flow::{Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, TcpEvent, TcpTracker};
+use nc_flow::{
+    Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
+};
 
 use crate::observe::{Observation, Observer};
 use crate::path::Path;
@@ -39,6 +41,7 @@ pub(crate) struct Core {
     pub path: Option<Path>,
     pub matcher: Option<Matcher>,
     pub queues: Option<Queues>,
+    pub signatures: Arc<Signatures>,
     /// Revisions and rows that are due; taken by the caller.
     pub verdicts: Vec<Verdict>,
     pub observations: Vec<Observation>,
@@ -55,7 +58,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub fn new(names: &[String], size: Size) -> Self {
+    pub fn new(names: &[String], size: Size, signatures: Arc<Signatures>) -> Self {
         let several = names.len() > 1;
         let tracker = || several.then(|| TcpTracker::new(size.flows));
         let places = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
@@ -67,6 +70,7 @@ impl Core {
             path: (several && size.path).then(|| Path::new(names.len())),
             matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
             queues: None,
+            signatures,
             verdicts: Vec::new(),
             observations: Vec::new(),
             observers: if size.observe { names.iter().map(|_| Observer::default()).collect() } else { Vec::new() },
@@ -120,10 +124,10 @@ impl Core {
         }
         let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
         let Some(matcher) = &mut self.matcher else {
-            let seen = self.flows.observe(key, number, packet);
-            self.count_tcp(number, packet, seen.map_or_else(TcpEvent::default, |(_, event)| event));
-            self.queue_first(number, packet, seen.map_or(NO_FLOW, |(flow, _)| flow));
-            if let Some((flow, _)) = seen {
+            let (flow, event) = self.count_flow(key, number, packet);
+            self.count_tcp(number, packet, event);
+            self.queue_first(number, packet, flow);
+            if flow != NO_FLOW {
                 self.judge_host(flow, number, packet);
             }
             return;
@@ -137,7 +141,7 @@ impl Core {
         match sighting {
             Sighting::Again(again) => self.again(number, packet, &again),
             Sighting::First => {
-                let flow = self.flows.observe(key, number, packet).map_or(NO_FLOW, |(flow, _)| flow);
+                let (flow, _) = self.count_flow(key, number, packet);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.remember(id, number, packet, flow);
                 }
@@ -147,6 +151,23 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// The packet's flow, and what it counts as there.
+    #[inline]
+    fn count_flow(&mut self, key: FlowKey, number: u16, packet: &Packet) -> (u32, TcpEvent) {
+        let Some((flow, event)) = self.flows.observe(key, number, packet) else {
+            return (NO_FLOW, TcpEvent::default());
+        };
+        if packet.signature != 0 && !event.retransmitted {
+            self.flows.sighted(flow, packet, &self.signatures);
+        }
+        (flow, event)
+    }
+
+    /// Signatures of this flow's conversation that enough packets showed, and how many did.
+    pub fn signatures_of(&self, flow: u32) -> impl Iterator<Item = (&Arc<Signature>, u32)> {
+        named(&self.flows, &self.signatures, flow)
     }
 
     fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
@@ -216,7 +237,8 @@ impl Core {
         // A rewritten mark is measured where it arrives, among packets of the new mark.
         let dscp = what.2.unwrap_or(what.1);
         let place = &self.points[usize::from(point)];
-        self.judge.offend(&offence, |second| place.class_bytes(second, dscp), &mut self.verdicts);
+        let named = named(&self.flows, &self.signatures, number).map(|(signature, _)| signature);
+        self.judge.offend(&offence, named, |second| place.class_bytes(second, dscp), &mut self.verdicts);
     }
 
     /// Packet time goes on.
@@ -259,7 +281,7 @@ impl Core {
     /// Packets that some full table turned away.
     pub fn overflow(&self) -> u64 {
         let in_flight = self.matcher.as_ref().map_or(0, Matcher::overflow);
-        self.flows.overflow() + in_flight + self.judge.overflow()
+        self.flows.overflow() + self.flows.sightings_overflow() + in_flight + self.judge.overflow()
     }
 
     /// The end of a capture: nothing more will be matched; what has changed is put out.
@@ -285,6 +307,16 @@ fn ports(packet: &Packet) -> (u16, u16) {
     } else {
         (packet.sport, packet.dport)
     }
+}
+
+fn named<'a>(
+    flows: &FlowTable,
+    signatures: &'a Signatures,
+    flow: u32,
+) -> impl Iterator<Item = (&'a Arc<Signature>, u32)> + use<'a> {
+    let known = flows.tally(flow).into_iter();
+    let named = known.filter_map(|(number, packets)| Some((signatures.get(number)?, packets)));
+    named.filter(|(signature, packets)| *packets >= signature.packets)
 }
 
 fn unmatched(flows: &mut FlowTable, gone: &nc_correlate::Gone) {

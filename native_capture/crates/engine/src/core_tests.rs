@@ -23,6 +23,10 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("p{n}")).collect()
 }
 
+fn core(points: usize) -> Core {
+    Core::new(&names(points), SIZE, Arc::default())
+}
+
 fn packet() -> impl Strategy<Value = (u16, u64, Packet)> {
     let marks = prop::sample::select(vec![0_u8, 8, 46]);
     let kinds = prop::sample::select(vec![proto::TCP, proto::UDP, proto::ICMP, 0]);
@@ -52,7 +56,7 @@ proptest! {
 
     #[test]
     fn every_packet_is_counted_once_and_judged_at_most_once(points in 1_u16..4, packets in proptest::collection::vec(packet(), 0..400)) {
-        let mut core = Core::new(&names(usize::from(points)), SIZE);
+        let mut core = core(usize::from(points));
         core.set_bundle(bundle().map_err(|e| TestCaseError::fail(e.to_string()))?);
         let (mut now, mut ip, mut rows) = (0, 0, 0);
         for (point, step, packet) in &packets {
@@ -89,7 +93,7 @@ fn echo(icmp_type: u8) -> Packet {
 #[test]
 fn icmp_errors_are_not_judged_echo_is() -> Result<(), BundleError> {
     for (icmp_type, verdicts) in [(3, 0), (11, 0), (5, 0), (8, 1), (0, 1)] {
-        let mut core = Core::new(&names(1), SIZE);
+        let mut core = core(1);
         core.set_bundle(bundle()?);
         core.packet(0, &echo(icmp_type));
         assert_eq!(core.verdicts.len(), verdicts, "type {icmp_type}");
@@ -99,7 +103,7 @@ fn icmp_errors_are_not_judged_echo_is() -> Result<(), BundleError> {
 
 #[test]
 fn a_mark_that_only_a_later_point_saw_is_judged_as_seen() -> Result<(), BundleError> {
-    let mut core = Core::new(&names(2), SIZE);
+    let mut core = core(2);
     core.set_bundle(bundle()?);
     core.packet(1, &Packet { dscp: 0, ..echo(8) });
     assert!(core.verdicts.is_empty());
@@ -113,7 +117,7 @@ fn a_mark_that_only_a_later_point_saw_is_judged_as_seen() -> Result<(), BundleEr
 
 #[test]
 fn rows_are_handed_out_when_the_second_is_over_and_say_when_packets_were_dropped() -> Result<(), BundleError> {
-    let mut core = Core::new(&names(2), SIZE);
+    let mut core = core(2);
     core.set_bundle(bundle()?);
     core.packet(0, &Packet { ts_ns: 1_900_000_000, ..echo(8) });
     core.dropped(1, 1_950_000_000);

@@ -1,10 +1,14 @@
 //! What a running engine reads: rings of interfaces, or files at their own pace.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nc_decode::{decode, Packet};
+use nc_decode::Packet;
+use nc_flow::Signatures;
 use nc_source::{wait_readable, CaptureFile, Ring, SourceError};
+
+use crate::look::look;
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
@@ -34,7 +38,7 @@ pub(crate) trait Feed: Send {
 }
 
 /// Live interfaces.
-pub(crate) struct RingFeed(pub Vec<Ring>);
+pub(crate) struct RingFeed(pub Vec<Ring>, pub Arc<Signatures>);
 
 impl Feed for RingFeed {
     fn wait(&mut self) {
@@ -44,7 +48,7 @@ impl Feed for RingFeed {
     fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
         let mut read = 0;
         for (number, ring) in self.0.iter_mut().enumerate() {
-            read += ring.drain(|frame| sink(number, decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes)));
+            read += ring.drain(|frame| sink(number, look(frame, &self.1)));
         }
         read
     }
@@ -74,6 +78,7 @@ pub(crate) struct FileFeed {
     /// When playing began, and the earliest packet time.
     began: Option<(Instant, u64)>,
     error: Option<SourceError>,
+    signatures: Arc<Signatures>,
 }
 
 struct Played {
@@ -84,13 +89,13 @@ struct Played {
 }
 
 impl FileFeed {
-    pub fn open(paths: Vec<PathBuf>) -> Result<Self, SourceError> {
+    pub fn open(paths: Vec<PathBuf>, signatures: Arc<Signatures>) -> Result<Self, SourceError> {
         let mut files = Vec::new();
         for path in paths {
             let file = CaptureFile::open(&path)?;
             files.push(Played { path, file, next: None, taken: Taken::default() });
         }
-        let mut feed = Self { files, began: None, error: None };
+        let mut feed = Self { files, began: None, error: None, signatures };
         for number in 0..feed.files.len() {
             feed.step(number);
         }
@@ -101,7 +106,7 @@ impl FileFeed {
     fn step(&mut self, number: usize) {
         let played = &mut self.files[number];
         match played.file.next_frame() {
-            Ok(frame) => played.next = frame.map(|f| decode(f.link, f.ts_ns, f.frame_len, f.bytes)),
+            Ok(frame) => played.next = frame.map(|frame| look(&frame, &self.signatures)),
             Err(error) => {
                 played.next = None;
                 self.error = Some(error);

@@ -8,6 +8,7 @@ mod feed;
 mod lane;
 mod layers;
 mod live;
+mod look;
 mod observe;
 mod offline;
 mod outbox;

@@ -2,13 +2,14 @@
 //! collects batch bodies when it likes.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nc_detect::Bundle;
+use nc_flow::{SignatureError, Signatures};
 use nc_source::{Ring, SourceError};
 
 use crate::core::{Core, Size};
@@ -34,12 +35,15 @@ pub struct LiveSettings {
     pub points: Vec<(String, String)>,
     pub snaplen: u32,
     pub ring_mb: u32,
+    /// A folder of signature files beside those that come with the engine.
+    pub signatures: Option<PathBuf>,
 }
 
 #[derive(Debug)]
 pub enum LiveError {
     Source(SourceError),
     Usage(String),
+    Signatures(SignatureError),
     /// The engine's thread has ended.
     Ended(String),
 }
@@ -48,6 +52,7 @@ impl fmt::Display for LiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LiveError::Source(error) => error.fmt(f),
+            LiveError::Signatures(error) => error.fmt(f),
             LiveError::Usage(what) | LiveError::Ended(what) => f.write_str(what),
         }
     }
@@ -81,7 +86,8 @@ impl Live {
         check(&settings.points)?;
         let open = |(_, interface): &(String, String)| Ring::open(interface, settings.snaplen, settings.ring_mb);
         let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
-        Self::start(&settings.points, Box::new(RingFeed(rings)), bundle)
+        let signatures = load(settings.signatures.as_deref())?;
+        Self::start(&settings.points, Box::new(RingFeed(rings, Arc::clone(&signatures))), bundle, signatures)
     }
 
     /// Play files (name, path) as if they were captured now, one second of packet time in one second; after their end
@@ -89,13 +95,20 @@ impl Live {
     pub fn replay(points: &[(String, String)], bundle: Option<Bundle>) -> Result<Self, LiveError> {
         check(points)?;
         let paths = points.iter().map(|(_, path)| PathBuf::from(path)).collect();
-        Self::start(points, Box::new(FileFeed::open(paths).map_err(LiveError::Source)?), bundle)
+        let signatures = load(None)?;
+        let feed = FileFeed::open(paths, Arc::clone(&signatures)).map_err(LiveError::Source)?;
+        Self::start(points, Box::new(feed), bundle, signatures)
     }
 
-    fn start(points: &[(String, String)], feed: Box<dyn Feed>, bundle: Option<Bundle>) -> Result<Self, LiveError> {
+    fn start(
+        points: &[(String, String)],
+        feed: Box<dyn Feed>,
+        bundle: Option<Bundle>,
+        signatures: Arc<Signatures>,
+    ) -> Result<Self, LiveError> {
         let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
         let shared = Arc::new(Shared::default());
-        let mut worker = Worker::new(&names, feed, Arc::clone(&shared));
+        let mut worker = Worker::new(&names, feed, Arc::clone(&shared), signatures);
         if let Some(bundle) = bundle {
             worker.set_bundle(Arc::new(bundle));
         }
@@ -148,6 +161,10 @@ impl Drop for Live {
     }
 }
 
+fn load(folder: Option<&Path>) -> Result<Arc<Signatures>, LiveError> {
+    Signatures::load(folder).map(Arc::new).map_err(LiveError::Signatures)
+}
+
 fn check(points: &[(String, String)]) -> Result<(), LiveError> {
     if points.is_empty() || points.len() > MAX_POINTS {
         return Err(LiveError::Usage(format!("{} points given. Give 1 to {MAX_POINTS}", points.len())));
@@ -175,7 +192,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(names: &[String], feed: Box<dyn Feed>, shared: Arc<Shared>) -> Self {
+    fn new(names: &[String], feed: Box<dyn Feed>, shared: Arc<Shared>, signatures: Arc<Signatures>) -> Self {
         let points = names.iter().enumerate().map(|(number, name)| PointHealth {
             point: name.clone(),
             interface: feed.place(number),
@@ -184,7 +201,8 @@ impl Worker {
         let health = Health { engine: env!("CARGO_PKG_VERSION"), points: points.collect(), ..Health::default() };
         let lanes = names.iter().map(|_| Lane::default()).collect();
         let losing = vec![false; names.len()];
-        Self { core: Core::new(names, SIZE), feed, lanes, newest_ns: 0, quiet: 0, losing, health, shared }
+        let core = Core::new(names, SIZE, signatures);
+        Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, shared }
     }
 
     fn set_bundle(&mut self, bundle: Arc<Bundle>) {

@@ -5,12 +5,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nc_decode::{decode, Packet};
+use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
+use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::core::{Core, Size};
 use crate::lane::{earliest, Lane};
+use crate::look::look;
 use crate::queues::Queues;
 use crate::report;
 
@@ -32,6 +34,8 @@ pub struct Request {
     /// Report the fill of every millisecond.
     pub series: bool,
     pub top: Option<usize>,
+    /// A folder of signature files beside those that come with the engine.
+    pub signatures: Option<PathBuf>,
 }
 
 /// Why there is no report at all.
@@ -42,12 +46,15 @@ pub enum AnalyseError {
     Usage(String),
     /// The queues file says something impossible.
     Queues(String),
+    /// A signature file says something impossible.
+    Signatures(SignatureError),
 }
 
 impl fmt::Display for AnalyseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AnalyseError::Source(error) => error.fmt(f),
+            AnalyseError::Signatures(error) => error.fmt(f),
             AnalyseError::Usage(what) | AnalyseError::Queues(what) => f.write_str(what),
         }
     }
@@ -61,6 +68,10 @@ pub(crate) struct Input {
     pub error: Option<SourceError>,
     pub lane: Lane,
     pub cut: u64,
+    /// Most payload bytes that a cut packet holds.
+    pub tcp_kept: usize,
+    pub udp_kept: usize,
+    signatures: Arc<Signatures>,
     file: CaptureFile,
     ended: bool,
 }
@@ -85,8 +96,14 @@ impl Input {
     fn next(&mut self) -> Option<Packet> {
         match self.file.next_frame() {
             Ok(Some(frame)) => {
-                self.cut += u64::from((frame.bytes.len() as u64) < u64::from(frame.frame_len));
-                return Some(decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes));
+                let packet = look(&frame, &self.signatures);
+                if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
+                    self.cut += 1;
+                    let above = frame.bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0);
+                    let kept = if packet.is_tcp() { &mut self.tcp_kept } else { &mut self.udp_kept };
+                    *kept = (*kept).max(above.map_or(0, <[u8]>::len));
+                }
+                return Some(packet);
             }
             Ok(None) => self.ended = true,
             Err(error) => {
@@ -104,14 +121,27 @@ impl Input {
 /// says so (`points[].truncated`, `points[].error`).
 pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
     check(&request)?;
+    let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
+    let signatures = Arc::new(signatures);
     let mut inputs = Vec::new();
     for (_, path) in &request.points {
         let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
         let lane = Lane::default();
-        inputs.push(Input { path: path.clone(), error: None, lane, cut: 0, file, ended: false });
+        let (path, signatures) = (path.clone(), Arc::clone(&signatures));
+        inputs.push(Input {
+            path,
+            error: None,
+            lane,
+            cut: 0,
+            tcp_kept: 0,
+            udp_kept: 0,
+            signatures,
+            file,
+            ended: false,
+        });
     }
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
-    let mut core = Core::new(&names, SIZE);
+    let mut core = Core::new(&names, SIZE, signatures);
     let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
     core.queues = queues.map_err(AnalyseError::Queues)?;
     if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {

@@ -1,11 +1,12 @@
 //! The report of an offline run: `policyhub.flows/1` of the contract.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use nc_correlate::Delays;
 use nc_decode::NO_VLAN;
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Flow, FlowKey, TcpCounts};
+use nc_flow::{address, protocol, Flow, FlowKey, Signature, Strength, TcpCounts, Transport, Visibility};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
@@ -15,9 +16,9 @@ use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
-const NOT_EVALUATED: [&str; 2] = ["signatures", "roce"];
+const NOT_EVALUATED: [&str; 1] = ["roce"];
 /// And without the queues of the device between the points.
-const NO_QUEUES: [&str; 4] = ["queues", "microbursts", "signatures", "roce"];
+const NO_QUEUES: [&str; 3] = ["queues", "microbursts", "roce"];
 
 /// A JSON object with marks as keys, ascending.
 struct ByMark<T>(Vec<(u8, T)>);
@@ -35,6 +36,8 @@ struct Report<'a> {
     bundle: Option<&'a str>,
     judging: bool,
     not_evaluated: &'static [&'static str],
+    /// Signatures that need more of a packet than the captures hold: they cannot be found here.
+    not_visible: Vec<&'a str>,
     points: Vec<PointRow<'a>>,
     flows: Vec<FlowRow<'a>>,
     flows_total: usize,
@@ -53,6 +56,15 @@ struct Overflow {
     tcp: u64,
     late: u64,
     rewrites: u64,
+    signatures: u64,
+}
+
+#[derive(Serialize)]
+struct SignatureRow<'a> {
+    name: &'a str,
+    strength: Strength,
+    packets: u32,
+    visibility: Visibility,
 }
 
 #[derive(Serialize)]
@@ -117,7 +129,7 @@ struct FlowRow<'a> {
     last_ns: u64,
     dscp: ByMark<MarkRow>,
     tcp: TcpRow,
-    signatures: [(); 0],
+    signatures: Vec<SignatureRow<'a>>,
     identity: Ends<'a>,
 }
 
@@ -198,6 +210,7 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
         engine: env!("CARGO_PKG_VERSION"),
         bundle: bundle.map(|bundle| bundle.version.as_str()),
         judging: bundle.is_some(),
+        not_visible: not_visible(core, inputs),
         not_evaluated: if has_queues { &NOT_EVALUATED } else { &NO_QUEUES },
         points,
         flows: flow_rows(core, top),
@@ -212,10 +225,28 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
             tcp: core.points.iter().filter_map(|point| point.tracker.as_ref()).map(|t| t.overflow()).sum(),
             late: core.points.iter().map(|point| point.clock.late()).sum(),
             rewrites: core.path.as_ref().map_or(0, |path| path.rewrites_overflow),
+            signatures: core.flows.sightings_overflow(),
         },
     };
     // Every key is a string and every value a plain number, string or list: serialising cannot fail.
     serde_json::to_vec(&report).unwrap_or_default()
+}
+
+/// Cut packets show what no packet of theirs reaches.
+fn not_visible<'a>(core: &'a Core, inputs: &[Input]) -> Vec<&'a str> {
+    let kept = |transport| {
+        let of = |input: &Input| if transport == Transport::Tcp { input.tcp_kept } else { input.udp_kept };
+        inputs.iter().map(of).max().unwrap_or(0)
+    };
+    if inputs.iter().any(|input| input.cut > 0) {
+        core.signatures.beyond(kept)
+    } else {
+        Vec::new()
+    }
+}
+
+fn signature_row<'a>((signature, packets): (&'a Arc<Signature>, u32)) -> SignatureRow<'a> {
+    SignatureRow { name: &signature.name, strength: signature.strength, packets, visibility: signature.visibility }
 }
 
 fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a>) -> PointRow<'a> {
@@ -299,7 +330,7 @@ fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
             flow.marks().into_iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect(),
         ),
         tcp: tcp_row(&flow.tcp()),
-        signatures: [],
+        signatures: core.signatures_of(number).map(signature_row).collect(),
         identity: Ends { src: name(key.src), dst: name(key.dst) },
     }
 }

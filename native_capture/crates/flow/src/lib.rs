@@ -10,6 +10,7 @@ mod key;
 mod names;
 mod queue;
 mod services;
+mod signature;
 mod table;
 mod tcp;
 mod tracker;
@@ -21,6 +22,9 @@ pub use key::{FlowKey, KeyedState};
 pub use names::{address, protocol};
 pub use queue::{PortQueues, QueueSetting};
 pub use services::is_known_service;
+pub use signature::{
+    Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,
+};
 pub use table::{Flow, FlowTable, Limits};
 pub use tcp::{TcpCounts, TcpDirection, TcpEvent};
 pub use tracker::TcpTracker;

@@ -7,6 +7,7 @@ use nc_decode::{tcp_flag, Packet};
 use crate::dscp::DscpSet;
 use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
+use crate::signature::{Found, Sample, Signatures, Tally};
 use crate::tcp::{TcpCounts, TcpDirection, TcpEvent};
 
 /// A flow with a packet this recent is never pushed out: its packets may still be on their way to another point.
@@ -84,6 +85,8 @@ impl Flow {
 struct Talk {
     key: FlowKey,
     tag: u32,
+    /// Of its tally of signatures, 0 for none.
+    found: u32,
     server_port: u16,
     alive: bool,
     ways: [Flow; 2],
@@ -106,6 +109,7 @@ pub struct FlowTable {
     index: Index,
     pieces: Vec<Vec<Talk>>,
     free: Vec<u32>,
+    found: Found,
     overflow: u64,
     sweep: usize,
 }
@@ -118,6 +122,7 @@ impl FlowTable {
             index: Index::new(),
             pieces: Vec::new(),
             free: Vec::new(),
+            found: Found::default(),
             overflow: 0,
             sweep: 0,
         }
@@ -184,7 +189,7 @@ impl FlowTable {
         let taken = self.lookup(&both).is_some_and(|number| self.talk(number).ways[way].packets > 0);
         let both = if taken { FlowKey { vlan: apart(key.vlan), ..both } } else { both };
         let tag = self.tag(&both);
-        let talk = Talk { key: both, tag, server_port: key.dport, alive: true, ways: Default::default() };
+        let talk = Talk { key: both, tag, found: 0, server_port: key.dport, alive: true, ways: Default::default() };
         let number = match self.free.pop() {
             Some(number) => {
                 *self.talk_mut(number) = talk;
@@ -240,6 +245,27 @@ impl FlowTable {
     /// The port that the SYN, or else the first packet of the conversation, went to.
     pub fn server_port(&self, number: u32) -> u16 {
         self.talk(number >> 1).server_port
+    }
+
+    /// Account a signature that this packet of the flow shows; it was counted by `observe` before.
+    pub fn sighted(&mut self, number: u32, packet: &Packet, signatures: &Signatures) {
+        let flow = self.flow(number);
+        let place = if packet.is_tcp() { u64::from(flow.tcp[0]) } else { flow.packets };
+        let sample = Sample { place, to_server: packet.dport == self.server_port(number) };
+        if signatures.accept(packet.signature, sample).is_some() {
+            let handle = self.found.add(self.talk(number >> 1).found, packet.signature);
+            self.talk_mut(number >> 1).found = handle;
+        }
+    }
+
+    /// Signatures that packets of this conversation showed, of both directions.
+    pub fn tally(&self, number: u32) -> Tally {
+        self.found.get(self.talk(number >> 1).found)
+    }
+
+    /// Sightings that found no room.
+    pub fn sightings_overflow(&self) -> u64 {
+        self.found.overflow()
     }
 
     /// Whether the other direction was seen as well.
@@ -304,7 +330,8 @@ impl FlowTable {
     fn forget(&mut self, number: u32) {
         let talk = self.talk_mut(number);
         talk.alive = false;
-        let tag = talk.tag;
+        let (tag, found) = (talk.tag, talk.found);
+        self.found.release(found);
         self.index.remove(tag, number);
         self.free.push(number);
     }

@@ -16,6 +16,7 @@ const BUNDLE: &str = "NC-E010";
 const QUEUES: &str = "NC-E011";
 const USAGE: &str = "NC-E012";
 const ENDED: &str = "NC-E013";
+const SIGNATURES: &str = "NC-E014";
 
 /// One line, with `code`, `file` and `offset` as attributes.
 fn raise(py: Python<'_>, code: &str, message: &str, file: Option<&str>, offset: Option<u64>) -> PyErr {
@@ -38,6 +39,7 @@ fn source(py: Python<'_>, error: &nc_engine::SourceError) -> PyErr {
 fn live_error(py: Python<'_>, error: LiveError) -> PyErr {
     match error {
         LiveError::Source(error) => source(py, &error),
+        LiveError::Signatures(error) => raise(py, SIGNATURES, &error.to_string(), None, None),
         LiveError::Usage(what) => raise(py, USAGE, &what, None, None),
         LiveError::Ended(what) => raise(py, ENDED, &what, None, None),
     }
@@ -49,7 +51,7 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None))]
 fn analyse<'py>(
     py: Python<'py>,
     points: Vec<(String, PathBuf)>,
@@ -57,14 +59,16 @@ fn analyse<'py>(
     queues: Option<&[u8]>,
     series: bool,
     top: Option<usize>,
+    signatures: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
-    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, queues, series, top }));
+    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, queues, series, top, signatures }));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
         Err(AnalyseError::Source(error)) => Err(source(py, &error)),
         Err(AnalyseError::Queues(what)) => Err(raise(py, QUEUES, &what, None, None)),
+        Err(AnalyseError::Signatures(error)) => Err(raise(py, SIGNATURES, &error.to_string(), None, None)),
         Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
     }
 }
@@ -93,16 +97,17 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, snaplen=256, ring_mb=32))]
+    #[pyo3(signature = (points, *, bundle=None, snaplen=256, ring_mb=32, signatures=None))]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
         bundle: Option<&[u8]>,
         snaplen: u32,
         ring_mb: u32,
+        signatures: Option<PathBuf>,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        let settings = LiveSettings { points, snaplen, ring_mb };
+        let settings = LiveSettings { points, snaplen, ring_mb, signatures };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
