@@ -21,7 +21,7 @@ CARGO := cargo --quiet
 MANIFEST := native_capture/Cargo.toml
 RUST_SOURCES := $(shell find native_capture -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
-.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-postgres
+.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres
 
 help:
 	@echo "make run      set up, then the whole service with the sample network (PORT=8000 HOST=127.0.0.1 DATA=data)"
@@ -40,8 +40,7 @@ run:
 test:
 	@.ci/deps run test
 	@$(MAKE) --no-print-directory setup-test
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory test-rust test-python test-postgres
+	@$(MAKE) --no-print-directory --keep-going -j1 lint test-rust test-python test-serial test-postgres
 
 deps:
 	@.ci/deps run test bench
@@ -82,7 +81,7 @@ lint: setup-test
 	@echo "lint: ruff";          $(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 	@echo "lint: mypy";          $(BIN)/mypy --no-error-summary policyhub flowguard
 	@echo "lint: imports";       $(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
-	@echo "lint: migrations";    DJANGO_SETTINGS_MODULE=policyhub.conf.settings.test $(BIN)/python manage.py makemigrations --check --dry-run >/dev/null
+	@echo "lint: migrations";    DJANGO_SETTINGS_MODULE=policyhub.conf.settings.test $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run >/dev/null
 	@echo "lint: cargo fmt";     cargo fmt --manifest-path $(MANIFEST) --all --check
 	@echo "lint: cargo clippy";  $(CARGO) clippy --manifest-path $(MANIFEST) --workspace --all-targets --locked -- -D warnings
 
@@ -93,6 +92,9 @@ test-rust:
 test-python:
 	@echo "test: Python on SQLite"
 	@$(BIN)/pytest -q $(TOGETHER) -m "not serial"
+
+test-serial:
+	@echo "test: what keeps promises in seconds, alone"
 	@$(BIN)/pytest -q -m "serial" || [[ $$? == 5 && -n "$(ROOTLESS)" ]] # 5: nothing is left without root
 
 test-postgres:
