@@ -18,6 +18,7 @@ from pathlib import Path
 from flowguard.lab.sample.rows import SWITCH, seed_rows
 from flowguard.lab.sample.traffic import INTERFACE
 from flowguard.lab.service import POLICYHUB, wait
+from policyhub.domain.message import Message, gettext_noop
 
 SAMPLE = files("flowguard.lab.sample")
 GUARD_WITHIN_S = 90.0
@@ -146,7 +147,7 @@ def _install_guard(folder: Path) -> None:
             device=switch,
             name="SAMPLE",
             interfaces=[INTERFACE],
-            reason="sample network: prepared guard",
+            reason=Message(gettext_noop("sample network: prepared guard")),
             requested_by=requester,
             now=now,
         )

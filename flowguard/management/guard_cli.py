@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.management.people import VIA, add_as, named_user
 
 NEEDS_DJANGO = True
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     install.add_argument("--marks", default="", help="DSCPs taken from members, e.g. '46 CS5'; default: the priority marks")
     install.add_argument("--target", default=None, help="DSCP that members get; default: the device group's")
     install.add_argument("--rate-mbps", type=float, default=None, help="meter for all members together")
-    install.add_argument("--reason", default="prepared guard")
+    install.add_argument("--reason", default=Message(gettext_noop("prepared guard")))
     install.add_argument("--with-member", default="", metavar="ADDRESS", help="propose this address once the guard is there")
     add_as(install, "proposes it, and so cannot approve it")
     member = verbs.add_parser("ask", help="propose one address for an installed guard; somebody else approves")
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     remove = verbs.add_parser("remove", help="render the removal of a guard for approval")
     remove.add_argument("device")
     remove.add_argument("name")
-    remove.add_argument("--reason", default="guard no longer needed")
+    remove.add_argument("--reason", default=Message(gettext_noop("guard no longer needed")))
     add_as(remove, "proposes it, and so cannot approve it")
     verbs.add_parser("list", help="all guards with state and members")
     show = verbs.add_parser("show", help="one guard and the lines of its change")
