@@ -11,7 +11,8 @@ class CaptureError(Exception):
     """One line: code, place, what, cure.
 
     code: NC-E001 unreadable, NC-E002 no capture, NC-E003 truncated, NC-E004 damaged, NC-E005 interface, NC-E010 bundle,
-    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended, NC-E014 signatures. file: the file or interface, offset: byte in the file.
+    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended, NC-E014 signatures.
+    file: the file or interface, offset: byte in the file.
     """
 
     code: str
