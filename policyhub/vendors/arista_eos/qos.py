@@ -177,8 +177,8 @@ def read_global(reading: Reading, block: Block) -> None:
             return  # MPLS and drop precedences have no field
         raise NotUnderstood(f"a map from {source[:20]!r} to {target[:20]!r} is not modelled")
     level = _value(target, words.next("a value"))
-    table = reading.maps.setdefault((source, target), {})
-    table.update({mark: level for value in values for mark in _range(source, value)})
+    marks = {mark: level for value in values for mark in _range(source, value)}
+    reading.maps.setdefault((source, target), {}).update(marks)
     reading.map_lines.setdefault((source, target), []).append(block.number)
 
 

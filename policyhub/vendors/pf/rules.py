@@ -182,8 +182,11 @@ def _icmp(draft: Draft, protocol: int, words: Words) -> None:
 
 
 def _translation(draft: Draft, word: str, words: Words) -> None:
+    kind = CONVERSIONS[word] or draft.verb
+    if kind not in CONVERSIONS.values():
+        raise NotUnderstood(f"{word!r} does not belong to {draft.verb[:20]!r}")
     found = [at.next("an address") if at.peek() != "(" else _brackets(at) for at in members(words)]
     port = ""
     if words.accept("port"):
         port = words.next("a port")
-    draft.translated = (CONVERSIONS[word] or draft.verb, ", ".join(found), port)
+    draft.translated = (kind, ", ".join(found), port)
