@@ -64,7 +64,7 @@ class Running:
                 stdout=said, stderr=said, env=clean_environment(**self._environment), cwd="/", start_new_session=True,
             )  # fmt: skip
         try:
-            wait_until(lambda: self._stands(seen), lambda: f"policyhub up: {self.text()}\n{self.logs()[-3000:]}", 90)
+            wait_until(lambda: self._stands(seen), lambda: f"policyhub up: {self.text()}\n{self.logs()[-3000:]}", 150)
             self.url = URL.findall(self.text())[-1]
         except BaseException:
             self._end()
@@ -154,7 +154,7 @@ class Running:
     def is_ready(self) -> bool:
         return all(result == "ok" for result in self.ready().values())
 
-    def gone(self, seconds: float = 20.0) -> list[int]:
+    def gone(self, seconds: float = 60.0) -> list[int]:
         """What is left of the family after at most `seconds`."""
         deadline = time.monotonic() + seconds
         while (left := self.family()) and time.monotonic() < deadline:

@@ -177,7 +177,7 @@ class Bench:
         change.refresh_from_db()
         return change
 
-    def finish(self, change: Change, *, limit_s: float = 60.0, skip: bool = False) -> Change:
+    def finish(self, change: Change, *, limit_s: float = 180.0, skip: bool = False) -> Change:
         """Step whenever due until nobody has a next move. skip: push the clock forward instead of waiting."""
         until = time.monotonic() + limit_s
         while time.monotonic() < until:

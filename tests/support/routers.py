@@ -148,13 +148,13 @@ class Router:
         # `ip netns exec` gives the command a mount namespace of its own: watchdogs leave their marks in a /run of theirs
         start = f"mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec {SSHD} -f {config} -E {self.folder}/sshd.log"
         run("ip", "netns", "exec", self.name, "sh", "-c", start)
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while not (self.folder / "sshd.pid").exists() and time.monotonic() < until:
             time.sleep(0.02)
 
     def _stop_sshd(self) -> None:
         pid = self.folder / "sshd.pid"
         os.kill(int(pid.read_text()), signal.SIGTERM)
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while pid.exists() and time.monotonic() < until:
             time.sleep(0.02)
