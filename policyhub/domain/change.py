@@ -52,7 +52,7 @@ class GuardSpec:
 
     def __post_init__(self) -> None:
         if not OWN_NAME.match(self.name):
-            raise ValueError(f"guard name {self.name!r} is not of the form {OWN_PREFIX}XXXX (A-Z, 0-9, at most 12)")
+            raise ValueError(f"guard name {self.name!r} is not {OWN_PREFIX} and up to 12 characters of A-Z and 0-9")
         if not self.interfaces or not self.marks:
             raise ValueError("a guard needs at least one interface and one mark")
 
