@@ -6,6 +6,7 @@
 mod error;
 mod ip;
 mod link;
+mod names;
 mod packet;
 mod pause;
 mod roce;
@@ -14,6 +15,7 @@ mod tunnel;
 mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
+pub use names::protocol_name;
 pub use packet::{proto, tcp_flag, Packet, NO_MARK, NO_PCP, NO_VLAN};
 pub use pause::Stop;
 pub use roce::{has_aeth, icrc_holds, opcode, Acknowledge, ROCE_V2_PORT};

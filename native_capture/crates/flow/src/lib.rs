@@ -25,6 +25,6 @@ pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,
 };
-pub use table::{Flow, FlowTable, Limits};
+pub use table::{Flow, FlowTable, Gone, Limits};
 pub use tcp::{TcpCounts, TcpDirection, TcpEvent};
 pub use tracker::TcpTracker;

@@ -13,23 +13,5 @@ pub fn address(version: u8, value: u128) -> String {
 
 /// Name of an IP protocol; its number where it has no common one.
 pub fn protocol(number: u8) -> Cow<'static, str> {
-    Cow::Borrowed(match number {
-        1 => "icmp",
-        2 => "igmp",
-        4 => "ipip",
-        6 => "tcp",
-        17 => "udp",
-        33 => "dccp",
-        41 => "ipv6",
-        47 => "gre",
-        50 => "esp",
-        51 => "ah",
-        58 => "icmpv6",
-        89 => "ospf",
-        103 => "pim",
-        112 => "vrrp",
-        132 => "sctp",
-        136 => "udplite",
-        _ => return Cow::Owned(number.to_string()),
-    })
+    nc_decode::protocol_name(number).map_or_else(|| Cow::Owned(number.to_string()), Cow::Borrowed)
 }

@@ -24,13 +24,14 @@ pub struct Limits {
     pub idle_ns: Option<u64>,
 }
 
-/// The measured life of one direction. `point`: where it was seen first. `vlan`: its tags. `who`: its cache of the source's identity, good for `who_version`.
+/// The measured life of one direction. `bytes` of frames, `ip_bytes` from the IP header on. `point`: where it was seen first. `vlan`: its tags. `who`: its cache of the source's identity, good for `who_version`.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     pub first_ns: u64,
     pub last_ns: u64,
     pub packets: u64,
     pub bytes: u64,
+    pub ip_bytes: u64,
     pub dscp: DscpSet,
     pub who: u32,
     pub who_version: u32,
@@ -66,6 +67,7 @@ impl Flow {
         self.dscp.add(packet.dscp, packet.frame_len, (self.packets, self.bytes));
         self.packets += 1;
         self.bytes += u64::from(packet.frame_len);
+        self.ip_bytes += u64::from(packet.l3_len);
         if !packet.is_tcp() {
             return TcpEvent::default();
         }
@@ -98,6 +100,13 @@ impl Talk {
     }
 }
 
+/// Why the table let go of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    Idle,
+    NoRoom,
+}
+
 /// Records in pieces of this many: growing copies nothing.
 const PIECE: usize = 4_096;
 
@@ -109,6 +118,8 @@ pub struct FlowTable {
     index: Index,
     pieces: Vec<Vec<Talk>>,
     free: Vec<u32>,
+    /// Conversations that are over and wait to be written down, when somebody does; with why.
+    gone: Option<Vec<(u32, Gone)>>,
     found: Found,
     overflow: u64,
     sweep: usize,
@@ -122,6 +133,7 @@ impl FlowTable {
             index: Index::new(),
             pieces: Vec::new(),
             free: Vec::new(),
+            gone: None,
             found: Found::default(),
             overflow: 0,
             sweep: 0,
@@ -299,9 +311,32 @@ impl FlowTable {
             self.sweep = (self.sweep + 1) % records;
             let talk = self.talk(self.sweep as u32);
             if talk.alive && talk.last_ns().saturating_add(idle) < now_ns {
-                self.forget(self.sweep as u32);
+                self.forget(self.sweep as u32, Gone::Idle);
             }
         }
+    }
+
+    /// From now on conversations that are over stay readable by their numbers until they are let go.
+    pub fn hold_gone(&mut self) {
+        self.gone.get_or_insert_with(Vec::new);
+    }
+
+    /// Conversations that are over: the numbers of their two directions, and why.
+    pub fn gone(&self) -> impl Iterator<Item = ([u32; 2], Gone)> + '_ {
+        self.gone.iter().flatten().map(|(talk, why)| ([talk << 1, talk << 1 | 1], *why))
+    }
+
+    /// They were written down.
+    pub fn let_go(&mut self) {
+        for (number, _) in self.gone.as_mut().map(std::mem::take).into_iter().flatten() {
+            self.recycle(number);
+        }
+    }
+
+    /// Conversations that are not over: the numbers of their two directions.
+    pub fn conversations(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        let talks = self.pieces.iter().flatten().enumerate().filter(|(_, talk)| talk.alive);
+        talks.map(|(number, _)| [(number << 1) as u32, (number << 1 | 1) as u32])
     }
 
     /// Make room for one conversation; false when none may go.
@@ -320,19 +355,26 @@ impl FlowTable {
         }
         match stalest {
             Some((last_ns, number)) if last_ns.saturating_add(RECENT_NS) < now_ns => {
-                self.forget(number as u32);
+                self.forget(number as u32, Gone::NoRoom);
                 true
             }
             _ => false,
         }
     }
 
-    fn forget(&mut self, number: u32) {
+    fn forget(&mut self, number: u32, why: Gone) {
         let talk = self.talk_mut(number);
         talk.alive = false;
-        let (tag, found) = (talk.tag, talk.found);
-        self.found.release(found);
+        let tag = talk.tag;
         self.index.remove(tag, number);
+        match &mut self.gone {
+            Some(gone) => gone.push((number, why)),
+            None => self.recycle(number),
+        }
+    }
+
+    fn recycle(&mut self, number: u32) {
+        self.found.release(self.talk(number).found);
         self.free.push(number);
     }
 }
@@ -422,6 +464,21 @@ mod tests {
         let mut kept: Vec<_> = table.iter().map(|(number, _)| table.key(number).sport).collect();
         kept.sort_unstable();
         assert_eq!((kept, table.overflow()), (vec![3, 4, 5], 1));
+    }
+
+    #[test]
+    fn what_is_over_stays_readable_until_it_was_written_down() {
+        let mut table = FlowTable::new(Limits { flows: 2, idle_ns: Some(1_000) });
+        table.hold_gone();
+        see(&mut table, &packet(1, 9, 0));
+        table.expire(5_000, 10);
+        see(&mut table, &packet(2, 9, 5_000));
+        let told: Vec<_> = table.gone().map(|(ways, why)| (ways.map(|way| table.flow(way).packets), why)).collect();
+        assert_eq!(told, [([1, 0], Gone::Idle)]);
+        table.let_go();
+        assert_eq!((table.gone().count(), table.conversations().count(), table.records()), (0, 1, 2));
+        see(&mut table, &packet(3, 9, 5_000));
+        assert_eq!(table.records(), 2);
     }
 
     #[test]

@@ -1,0 +1,160 @@
+//! One direction of one conversation, whoever told of it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+/// Who counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// The engine itself, from packets.
+    #[default]
+    Packets,
+    Netflow5,
+    Netflow9,
+    Ipfix,
+    Sflow,
+}
+
+impl Source {
+    pub const ALL: [Self; 5] = [Self::Packets, Self::Netflow5, Self::Netflow9, Self::Ipfix, Self::Sflow];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Netflow5 => "netflow5",
+            Self::Netflow9 => "netflow9",
+            Self::Ipfix => "ipfix",
+            Self::Sflow => "sflow",
+        }
+    }
+
+    /// What no record of this source can say, by the names of `policyhub.flows/1` and of the columns; empty for packets.
+    pub fn cannot_know(self) -> &'static [&'static str] {
+        match self {
+            Self::Packets => &[],
+            Self::Netflow5 => &[
+                "dscp-per-millisecond",
+                "microbursts",
+                "queues",
+                "path",
+                "tcp-health",
+                "signatures",
+                "payload",
+                "marks-that-changed-within-a-flow",
+                "frame-bytes",
+                "vlan",
+                "ipv6",
+            ],
+            Self::Netflow9 | Self::Ipfix => &[
+                "dscp-per-millisecond",
+                "microbursts",
+                "queues",
+                "path",
+                "tcp-health",
+                "signatures",
+                "payload",
+                "marks-that-changed-within-a-flow",
+                "frame-bytes",
+            ],
+            Self::Sflow => &[
+                "packets-not-sampled",
+                "dscp-per-millisecond",
+                "microbursts",
+                "queues",
+                "path",
+                "tcp-health",
+                "signatures",
+                "payload",
+                "first-and-last-packet",
+            ],
+        }
+    }
+}
+
+/// Why the record was written (flowEndReason, RFC 5102 section 5.11.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    Idle = 1,
+    Active = 2,
+    Finished = 3,
+    Forced = 4,
+    NoRoom = 5,
+}
+
+impl End {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Active => "active",
+            Self::Finished => "finished",
+            Self::Forced => "end-of-capture",
+            Self::NoRoom => "no-room",
+        }
+    }
+
+    pub(crate) fn of(number: u64) -> Option<Self> {
+        [Self::Idle, Self::Active, Self::Finished, Self::Forced, Self::NoRoom].into_iter().find(|e| *e as u64 == number)
+    }
+}
+
+/// Packets and frame bytes that carried one mark. `bytes` is None where only bytes of IP are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub dscp: u8,
+    pub packets: u64,
+    pub bytes: Option<u64>,
+}
+
+/// Names of the counts in [`Record::tcp`], as columns spell them after `tcp_`; add new ones at the end.
+pub const TCP: [&str; TCP_COUNTS] =
+    ["data_segments", "retransmitted", "syn_retransmitted", "fin_retransmitted", "zero_window"];
+pub const TCP_COUNTS: usize = 5;
+
+/// `src`, `dst`: IPv4 in the low 32 bits, `version` tells. `packets`, `bytes`, `ip_bytes`: as counted, never multiplied;
+/// `bytes` of whole frames without FCS, `ip_bytes` from the IP header on. `sampling`: the source looked at one packet in so many,
+/// 1 at all; None when it did not say. `marks`: ascending. Times in ns since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record<'a> {
+    pub source: Source,
+    pub exporter: Option<IpAddr>,
+    pub point: Cow<'a, str>,
+    pub realm: Cow<'a, str>,
+    pub version: u8,
+    pub src: u128,
+    pub dst: u128,
+    pub sport: u16,
+    pub dport: u16,
+    pub proto: u8,
+    pub vlan: Option<u16>,
+    pub inner_vlan: Option<u16>,
+    pub server_port: Option<u16>,
+    pub packets: Option<u64>,
+    pub bytes: Option<u64>,
+    pub ip_bytes: Option<u64>,
+    pub sampling: Option<u32>,
+    pub first_ns: Option<u64>,
+    pub last_ns: Option<u64>,
+    pub marks: Vec<Mark>,
+    pub tcp: [Option<u64>; TCP_COUNTS],
+    pub signatures: Vec<Cow<'a, str>>,
+    pub src_name: Option<Cow<'a, str>>,
+    pub dst_name: Option<Cow<'a, str>>,
+    pub ended: Option<End>,
+}
+
+impl Record<'_> {
+    /// The address without what surrounds it; None unless `version` is 4 or 6.
+    pub(crate) fn address(&self, value: u128) -> Option<IpAddr> {
+        match self.version {
+            4 => Some(IpAddr::from((value as u32).to_be_bytes())),
+            6 => Some(IpAddr::from(value.to_be_bytes())),
+            _ => None,
+        }
+    }
+
+    /// The mark with the most packets; the smallest of equal ones.
+    pub fn main_mark(&self) -> Option<u8> {
+        let most = self.marks.iter().max_by_key(|mark| (mark.packets, std::cmp::Reverse(mark.dscp)));
+        most.map(|mark| mark.dscp)
+    }
+}
