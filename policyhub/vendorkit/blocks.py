@@ -54,8 +54,13 @@ class Block:
         return self.line.text.split()
 
     def walk(self) -> Iterator[Block]:
-        """Itself and all descendants in line order, without recursion (nesting comes from outside)."""
-        stack = [self]
+        """Itself and all descendants in line order."""
+        yield self
+        yield from self.below()
+
+    def below(self) -> Iterator[Block]:
+        """All descendants in line order, without recursion (nesting comes from outside)."""
+        stack = list(reversed(self.children))
         while stack:
             block = stack.pop()
             yield block

@@ -77,7 +77,7 @@ def read_group(groups: Groups, ledger: LineLedger, names: ServiceNames, kind: st
     """
     group = groups.open(kind, name)
     group.lines.append(block.number)
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         if words.accept("description", "exit"):
             ledger.understood(child.number)

@@ -89,7 +89,7 @@ def _class_match(mqc: Mqc, block: Block) -> ClassMatch:
     told = [word.lower() for word in block.words[1:-1]]
     takes_any = mqc.syntax.any_by_default or any(kind in told for kind in mqc.syntax.any_types)
     match = ClassMatch(match_all="match-any" not in told and (not takes_any or "match-all" in told))
-    for count, child in enumerate(below for top in block.children for below in top.walk()):
+    for count, child in enumerate(block.below()):
         try:
             if count >= MOST_LINES:
                 raise NotUnderstood("a class has too many lines")

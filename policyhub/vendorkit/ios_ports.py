@@ -38,7 +38,7 @@ def read_interface(reading: IosReading, block: Block, hook: Hook, speeds: tuple[
     name = name.removesuffix(" l2transport").removesuffix(" point-to-point")
     speed = next((bps for sign, bps in speeds if sign.match(name)), None)
     port = Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed))
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         if reading.ledger.is_booked(child.number):
             continue
         try:

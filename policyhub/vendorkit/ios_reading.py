@@ -89,7 +89,7 @@ def collect(reading: IosReading, key: AclKey, form: str, block: Block, shown: bo
     lists = reading.shown if shown else reading.configured
     found = lists.setdefault(key, AccessList(form))
     found.lines.append(block.number)
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         if ENTRY.match(child.text):
             found.entries.append(child)
             found.lines.append(child.number)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 
 from policyhub.domain.device_config import Unparsed
 from policyhub.vendorkit.blocks import Block, Line
+from policyhub.vendorkit.lexing import NotUnderstood
 
 SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "dscp", "police", "queue", "trust", "pfc")
 # a word counts unless letters stand on both sides of it: "dnat" and "natpool" count, "destination" does not
@@ -86,6 +88,15 @@ class LineLedger:
     def unparsed(self, line: Line, reason: str) -> None:
         """The first reason given for a line stays."""
         self._unparsed.setdefault(line.number, Unparsed(line.number, line.text[:MAX_TEXT], reason))
+
+    @contextmanager
+    def booking(self, line: Line) -> Iterator[None]:
+        """What is read inside makes the line understood, or unparsed for the reason that it raises."""
+        try:
+            yield
+            self.understood(line.number)
+        except NotUnderstood as reason:
+            self.unparsed(line, str(reason))
 
     def ignore(self, line: Line, reason: str = "may hold a rule") -> None:
         """For a line ignored by its place (a certificate); a sensitive one becomes unparsed instead."""

@@ -100,7 +100,7 @@ def is_number(word: str) -> bool:
 
 def collect(ledger: LineLedger, acl: Acl, block: Block) -> None:
     """Rules, step and description below a header. A step decides the numbers of rules without one."""
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         if ENTRY.match(child.text):
             acl.entries.append(child)

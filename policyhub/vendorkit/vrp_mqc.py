@@ -65,7 +65,7 @@ def _classifier(mqc: Mqc, block: Block) -> ClassMatch:
     """`operator|type and|or`; what holds without it depends on the platform."""
     words = [word.lower() for word in block.words[3:]]
     match = ClassMatch(match_all="and" in words or (mqc.match_all and "or" not in words))
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         try:
             match = _criterion(match, Words(child.words))
             mqc.ledger.understood(child.number)
@@ -132,12 +132,9 @@ def _mark(text: str) -> int:
 def _behavior(mqc: Mqc, block: Block) -> QosClass:
     """What the behavior does, as a class that matches nothing yet."""
     made = QosClass("", ClassMatch(), lines=block.numbers)
-    for child in (below for top in block.children for below in top.walk()):
-        try:
+    for child in block.below():
+        with mqc.ledger.booking(child.line):
             made = _action(mqc, made, Words(child.words))
-            mqc.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            mqc.ledger.unparsed(child.line, str(reason))
     return made
 
 

@@ -28,12 +28,9 @@ def read_global(reading: Reading, block: Block) -> None:
             if child.text.startswith(("vrf ", "exit")):
                 reading.ledger.understood(child.number)
                 continue
-            try:
+            with reading.ledger.booking(child.line):
                 if not read_line(reading, f"profile {name}", child):
                     raise NotUnderstood("ip nat is expected")
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
     elif not words.accept(*GLOBAL_OPTIONS):
         raise NotUnderstood("pool, profile or an option of the table is expected")
     else:

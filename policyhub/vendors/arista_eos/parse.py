@@ -246,25 +246,19 @@ def _plane(reading: Reading, block: Block) -> None:
 
 
 def _attach_plane(reading: Reading, place: str, child: Block) -> None:
-    try:
+    with reading.ledger.booking(child.line):
         qos.read_service_policy(reading, place, child)
-        reading.ledger.understood(child.number)
-    except NotUnderstood as reason:
-        reading.ledger.unparsed(child.line, str(reason))
 
 
 def _bind_plane(reading: Reading, family: int, place: str, words: Words, child: Block) -> None:
     """`NAME [vrf V] [in]`."""
-    try:
+    with reading.ledger.booking(child.line):
         name = words.next("an access list")
         if words.accept("vrf"):
             place = f"{place} vrf {words.next('a vrf')}"
         words.accept("in")
         words.end()
         reading.bind(family, name, place, "local", child.number)
-        reading.ledger.understood(child.number)
-    except NotUnderstood as reason:
-        reading.ledger.unparsed(child.line, str(reason))
 
 
 def _snmp(reading: Reading, block: Block) -> None:

@@ -35,12 +35,9 @@ def _queue(reading: Reading, place: str, block: Block) -> None:
     """Defaults that `show running-config all` prints say nothing: such a queue is left out."""
     empty = QosClass(block.text, ClassMatch(other=(block.text,)), queue=Queue(block.text), lines=block.numbers)
     made = empty
-    for child in (below for top in block.children for below in top.walk()):
-        try:
+    for child in block.below():
+        with reading.ledger.booking(child.line):
             made = _line(made, Words(child.words))
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     if made != empty:
         reading.queues.setdefault(place, []).append(made)
 
@@ -122,12 +119,9 @@ def apply_profiles(reading: Reading) -> None:
     for name, block in reading.profiles.items():
         ports = [port for profile, port, _ in reading.profile_users if profile == name]
         for child in block.children:
-            try:
+            with reading.ledger.booking(child.line):
                 if not _profile_line(reading, name, ports, child):
                     raise NotUnderstood("not understood")
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
 
 
 def _profile_line(reading: Reading, name: str, ports: list[str], child: Block) -> bool:
@@ -150,7 +144,7 @@ def read_platform(reading: Reading, block: Block) -> None:
     attached = (QosAttachment("system", "", (block.number,)),) if words.accept("apply") else ()
     words.end()
     classes = []
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         reading.ledger.understood(child.number)
         at = next((at for at, word in enumerate(child.words) if word in ("headroom", "threshold", "reserved", "resume")), 0)
         title = " ".join(child.words[:at]) or "profile"

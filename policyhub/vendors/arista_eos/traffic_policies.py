@@ -23,7 +23,7 @@ def read_policies(reading: Reading, block: Block) -> None:
     """Field sets are taken at once, policies when every set is known. A policy may stand in several blocks."""
     for child in block.children:
         words = Words(child.words)
-        try:
+        with reading.ledger.booking(child.line):
             if words.accept("field-set"):
                 _field_set(reading, words, child)
             elif words.accept("traffic-policy"):
@@ -34,9 +34,6 @@ def read_policies(reading: Reading, block: Block) -> None:
                     reading.ledger.understood(*gone.numbers)
             elif not child.text.startswith(("counter", "transforms", "exit")):
                 raise NotUnderstood("field-set or traffic-policy is expected")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 def _field_set(reading: Reading, words: Words, block: Block) -> None:

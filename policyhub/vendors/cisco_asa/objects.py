@@ -55,7 +55,7 @@ def read_group(reading: Reading, block: Block) -> None:
 
 def _members(reading: Reading, block: Block, name: str, definition: Definition, read: MemberReader) -> None:
     """One member per line; a line that is not understood is booked and makes the name unresolved."""
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         first = words.peek().lower()
         if first in ("description", "exit"):
@@ -77,11 +77,8 @@ def _members(reading: Reading, block: Block, name: str, definition: Definition, 
 
 
 def _object_nat(reading: Reading, name: str, child: Block) -> None:
-    try:
+    with reading.ledger.booking(child.line):
         read_object_nat(reading, name, child)
-        reading.ledger.understood(child.number)
-    except NotUnderstood as reason:
-        reading.ledger.unparsed(child.line, str(reason))
 
 
 def _reference(reading: Reading, definition: Definition, name: str, words: Words) -> str:

@@ -42,7 +42,7 @@ def read_policy_map(reading: Reading, block: Block) -> None:
 
 
 def _leave_out(reading: Reading, block: Block) -> None:
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         reading.ledger.ignore(child.line, "application inspection is not modelled")
 
 
@@ -167,11 +167,8 @@ def _classes(reading: Reading, block: Block, matches: dict[str, ClassMatch]) -> 
 
 
 def _book_action(reading: Reading, made: _Class, action: Block) -> None:
-    try:
+    with reading.ledger.booking(action.line):
         _action(made, action)
-        reading.ledger.understood(action.number)
-    except NotUnderstood as reason:
-        reading.ledger.unparsed(action.line, str(reason))
     for below in action.children:
         reading.ledger.ignore(below.line, "not understood")
 

@@ -163,22 +163,16 @@ def read_line(reading: Reading, block: Block) -> None:
         words.accept("ip")
         if not words.accept("access-class"):
             continue
-        try:
+        with reading.ledger.booking(child.line):
             name, direction = words.next("an access list"), words.next("in or out").lower()
             reading.bind(family, name, place, "local" if direction == "in" else "out", child.number)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 def read_control_plane(reading: Reading, block: Block) -> None:
     for child in block.children:
         if child.words[0].lower() == "service-policy":
-            try:
+            with reading.ledger.booking(child.line):
                 _attach(reading, block.text, child)
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
 
 
 def read_snmp(reading: Reading, block: Block) -> None:

@@ -39,7 +39,7 @@ def read_group(reading: Reading, block: Block) -> None:
     group = reading.groups.open(kind, name)
     group.lines.append(block.number)
     reader: MemberReader = {"network": _network, "service": _service_member, "protocol": _protocol}[kind]
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         _member(reading, group, name, child, reader, is_v6)
 
 

@@ -42,7 +42,7 @@ def policies(reading: Reading) -> list[Policy]:
     found: list[Policy] = []
     for name, block in reading.inspect_policies.items():
         if len(block.words) > 4:  # type inspect http NAME: deep inspection below a class
-            for child in (below for top in block.children for below in top.walk()):
+            for child in block.below():
                 reading.ledger.ignore(child.line, "deep inspection is not modelled")
             continue
         rules = tuple(rule for child in block.children if (rule := _rule(reading, name, child, conditions)) is not None)
@@ -72,7 +72,7 @@ def _bindings(reading: Reading) -> dict[str, list[Binding]]:
 
 def _conditions(reading: Reading, block: Block) -> tuple[str, ...]:
     found: list[str] = []
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         if child.words[0].lower() in ("match", "description"):
             reading.ledger.understood(child.number)
             if child.words[0].lower() == "match":

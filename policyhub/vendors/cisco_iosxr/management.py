@@ -64,7 +64,7 @@ def _rule(reading: Reading, title: str, block: Block) -> Rule:
     elif protocol != "all":
         conditions = (f"allow {protocol}",)
     reading.ledger.understood(block.number)
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         below = child.words
         peer = prefix_set(below[-1]) or host_set(below[-1])
         if below[0] != "address" or peer is None:

@@ -269,7 +269,7 @@ def _access_group(reading: Reading, family: int, port: Port, words: Words, child
 def _static(reading: Reading, block: Block) -> None:
     """`router static / [vrf V /] address-family ipv4 unicast / PREFIX ..`."""
     vrf = ""
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         if child in block.children:
             vrf = ""
@@ -289,13 +289,10 @@ def _hostname(reading: Reading, block: Block) -> None:
 
 
 def _flowspec(reading: Reading, block: Block) -> None:
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         if child.words[0] == "service-policy":
-            try:
+            with reading.ledger.booking(child.line):
                 qos.read_service_policy(reading, "flowspec", child)
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
 
 
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {

@@ -95,7 +95,7 @@ def read_lpts(reading: Reading, block: Block, found: list[QosPolicy]) -> None:
         raise NotUnderstood("only lpts pifib hardware police is modelled")
     name = f"lpts {words.rest()}".strip()
     classes: list[QosClass] = []
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         below = child.words
         if below[0].lower() != "flow" or "rate" not in below[2:]:
             reading.ledger.unparsed(child.line, "flow .. rate N is expected")

@@ -199,12 +199,9 @@ def _line(reading: Reading, block: Block) -> None:
         words.accept("ip")
         if not words.accept("access-class"):
             continue
-        try:
+        with reading.ledger.booking(child.line):
             name, direction = words.next("an access list"), words.next("in or out").lower()
             reading.bind(family, name, block.text, "local" if direction == "in" else "out", child.number)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     raise NotUnderstood(NOT_UNDERSTOOD)  # the line itself is on the ignore list
 
 
@@ -239,11 +236,8 @@ def _vrf(reading: Reading, block: Block) -> None:
     name = Words(block.words, 2).next("a vrf")
     for child in block.children:
         if child.words[0] in ("ip", "ipv6") and child.words[1:2] == ["route"]:
-            try:
+            with reading.ledger.booking(child.line):
                 reading.routes.append(static_route(Words(child.words, 2), name, (child.number,)))
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
 
 
 def _schedule(reading: Reading, block: Block) -> None:

@@ -68,11 +68,8 @@ def read_place(reading: Reading, block: Block) -> None:
     for child in block.children:
         if child.words[0].lower() != "service-policy":
             continue
-        try:
+        with reading.ledger.booking(child.line):
             read_service_policy(reading, place, child)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 def _police(line: Line) -> QosClass:

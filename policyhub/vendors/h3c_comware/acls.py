@@ -11,7 +11,6 @@ from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendorkit.vrp_acl import ENTRY, Acl, AclDialect, collect, is_number, rules
 from policyhub.vendorkit.vrp_lines import quoted_words, take_direction
 from policyhub.vendors.h3c_comware.reading import NAMES, AclKey, Reading, take_acl
-from policyhub.vendors.h3c_comware.security import lines_below
 
 KINDS = ((2000, "basic"), (3000, "advanced"), (4000, "layer-2"), (5000, "user"))
 KIND_WORDS = {
@@ -180,17 +179,14 @@ def read_packet_filter(reading: Reading, place: str, block: Block) -> None:
 def read_lines_view(reading: Reading, block: Block) -> None:
     """`line vty 0 63`, `user-interface vty 0 4`: an ACL there decides who may log in; what no rule permits is refused."""
     place = " ".join(block.words[:5])
-    for child in lines_below(block):
+    for child in block.below():
         words = Words(child.words)
         if words.peek().lower() != "acl":
             continue
-        try:
+        with reading.ledger.booking(child.line):
             key = take_acl(words)
             direction = "local" if take_direction(words) == "in" else "out"
             reading.bind(key, place, direction, "deny", child.number)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 def read_service(reading: Reading, block: Block) -> None:

@@ -14,7 +14,7 @@ from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decima
 from policyhub.vendorkit.vrp_lines import quoted_words
 from policyhub.vendors.h3c_comware.acls import use
 from policyhub.vendors.h3c_comware.reading import NAMES, Reading, take_acl
-from policyhub.vendors.h3c_comware.security import Draft, lines_below, rule_name
+from policyhub.vendors.h3c_comware.security import Draft, rule_name
 
 GLOBAL = "nat global-policy"
 STATIC = "nat static"
@@ -40,7 +40,7 @@ def _global_rule(reading: Reading, block: Block, words: Words) -> NatRule:
     draft = Draft(reading, 0 if kind else 4)
     does: dict[str, str] = {}
     groups: list[str] = []
-    for child in lines_below(block):
+    for child in block.below():
         try:
             below = Words(quoted_words(child.text))
             if below.accept("action"):

@@ -99,11 +99,8 @@ def queue_policies(reading: Reading) -> list[QosPolicy]:
     ports: dict[str, _Port] = {}
     for place, block in reading.queue_lines:
         port = ports.setdefault(place, _Port())
-        try:
+        with reading.ledger.booking(block.line):
             _line(reading, port, block)
-            reading.ledger.understood(block.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(block.line, str(reason))
     levels = dscp_map(reading).level
     return [_policy(name, port, levels) for name, port in ports.items() if port.queues or port.whole]
 
@@ -242,14 +239,11 @@ def book_tables(reading: Reading) -> None:
         for child in block.children:
             words = Words(child.words)
             words.accept("queue")
-            try:
+            with reading.ledger.booking(child.line):
                 number, changes = _wred(name, words)
                 known, lines = table.setdefault(number, ({}, []))
                 known |= changes
                 lines.append(child.number)
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
         reading.read_tables[name] = table
 
 
@@ -286,7 +280,7 @@ def _entries(reading: Reading, block: Block) -> dict[int, int]:
     found: dict[int, int] = {}
     for child in block.children:
         words = Words(child.words)
-        try:
+        with reading.ledger.booking(child.line):
             if not words.accept("import"):
                 raise NotUnderstood("import is expected")
             numbers: list[int] = []
@@ -298,9 +292,6 @@ def _entries(reading: Reading, block: Block) -> dict[int, int]:
             value = number_in(words.next("a value"), 0, 63, "a value")
             words.end()
             found |= dict.fromkeys(numbers, value)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     return found
 
 

@@ -180,10 +180,6 @@ def rule_name(words: Words) -> str:
     return number
 
 
-def lines_below(block: Block) -> list[Block]:
-    return [below for top in block.children for below in top.walk()]
-
-
 def policies(reading: Reading) -> list[Policy]:
     """Security policies, then object policies."""
     found = [_security(reading, name, blocks) for name, blocks in reading.security.items()]
@@ -260,7 +256,7 @@ def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[st
     name = rule_name(words)
     draft = Draft(reading, family)
     action = Action.DENY if family else Action.CONTINUE
-    for child in lines_below(block):
+    for child in block.below():
         try:
             below = Words(child.words)
             if below.accept("action"):

@@ -20,7 +20,6 @@ from policyhub.vendorkit.vrp_lines import (
 )
 from policyhub.vendors.h3c_comware import acls, nat, qos
 from policyhub.vendors.h3c_comware.reading import OtherPolicy, Reading, take_acl
-from policyhub.vendors.h3c_comware.security import lines_below
 
 SPEEDS = (
     (re.compile(r"^(M-)?GigabitEthernet|^GE\d", re.IGNORECASE), 10**9),
@@ -46,7 +45,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     speed = None if dot else next((bps for sign, bps in SPEEDS if sign.match(name)), None)
     interface = Interface(name, speed_bps=speed, parent=parent if dot else "")
     lines = [block.number]
-    for child in lines_below(block):
+    for child in block.below():
         try:
             changed = _line(reading, interface, child)
         except NotUnderstood as reason:
@@ -122,7 +121,7 @@ def _bound(reading: Reading, place: str, word: str, child: Block) -> bool:
 def read_vlan(reading: Reading, block: Block) -> None:
     """`vlan 10` with a filter or a policy below it."""
     place = " ".join(block.words[:4]).lower()
-    for child in lines_below(block):
+    for child in block.below():
         try:
             if child.words[0].lower() in ("packet-filter", "qos") and _bound(reading, place, child.words[0].lower(), child):
                 reading.ledger.understood(child.number)
@@ -197,7 +196,7 @@ def read_node(reading: Reading, block: Block) -> None:
     index = words.next("a node")
     conditions: list[str] = []
     does: list[str] = []
-    for child in lines_below(block):
+    for child in block.below():
         below = Words(child.words)
         word = below.next().lower()
         if word == "if-match":
@@ -226,7 +225,7 @@ def read_ipsec(reading: Reading, block: Block) -> None:
     """`security acl X` of an IPsec policy picks traffic; the rest of it is not ours."""
     if not Words(block.words, 1).accept("policy", "policy-template", "ipv6-policy"):
         raise NotUnderstood("not modelled")
-    for child in lines_below(block):
+    for child in block.below():
         words = Words(child.words)
         if words.accept("security") and words.peek().lower() == "acl":
             acls.use(reading, take_acl(words), "selects packets for ipsec")

@@ -9,7 +9,7 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
 from policyhub.vendorkit.vrp_lines import name_behind
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
-from policyhub.vendors.huawei_usg.security import lines_below, rule_name
+from policyhub.vendors.huawei_usg.security import rule_name
 
 NAME = "traffic-policy"
 OTHER_LIMITS = ("per-", "ip-car", "priority", "connection", "session", "average", "dynamic")
@@ -60,8 +60,8 @@ def read(reading: Reading, vsys: Vsys, blocks: list[Block]) -> QosPolicy | None:
 def _profile(reading: Reading, block: Block) -> _Profile:
     profile = _Profile(name_behind(block.text, "profile"), block.numbers)
     reading.ledger.understood(block.number)
-    for child in lines_below(block):
-        try:
+    for child in block.below():
+        with reading.ledger.booking(child.line):
             words = Words(child.words)
             word = words.next().lower()
             if word == "bandwidth":
@@ -71,9 +71,6 @@ def _profile(reading: Reading, block: Block) -> _Profile:
                 profile.marker = Marker(dscp=_mark(words.next("a DSCP")))
             elif word not in ("description", "priority", "ip-car", "connection-limit", "reference-mode", "parent-profile"):
                 raise NotUnderstood(f"{word[:40]!r} is not understood in a bandwidth profile")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     return profile
 
 
@@ -103,7 +100,7 @@ def _rule(reading: Reading, block: Block, profiles: dict[str, _Profile]) -> list
     match = ClassMatch()
     profile = _Profile("")
     other: list[str] = []
-    for child in lines_below(block):
+    for child in block.below():
         try:
             words = Words(child.words)
             word = words.next().lower()

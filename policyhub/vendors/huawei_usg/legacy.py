@@ -10,7 +10,7 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
 from policyhub.vendorkit.vrp_lines import quoted_words
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
-from policyhub.vendors.huawei_usg.security import Draft, lines_below
+from policyhub.vendors.huawei_usg.security import Draft
 
 PRIORITIES = {"local": 100, "trust": 85, "dmz": 50, "untrust": 5}
 DEFAULTS = "packet-filter default"
@@ -53,7 +53,7 @@ def _policy(reading: Reading, vsys: Vsys, block: Block, name: str, zones: tuple[
     draft = Draft(vsys)
     draft.zones = {"source-zone": [zones[0]], "destination-zone": [zones[1]]}
     action = Action.CONTINUE
-    for child in lines_below(block):
+    for child in block.below():
         words = Words(child.words)
         try:
             if words.accept("action") and words.peek().lower() in ("permit", "deny"):

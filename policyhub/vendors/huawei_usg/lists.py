@@ -7,7 +7,7 @@ from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
-from policyhub.vendors.huawei_usg.security import Draft, lines_below, rule_name
+from policyhub.vendors.huawei_usg.security import Draft, rule_name
 
 PURPOSES = {
     "policy-based-route": "route",
@@ -48,15 +48,12 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> Rule:
     name = head if head and last.isascii() and last.isdigit() else name
     draft = Draft(vsys)
     does: list[str] = []
-    for child in lines_below(block):
-        try:
+    for child in block.below():
+        with reading.ledger.booking(child.line):
             if child.words[0].lower() in ("action", "track", "dns-server", "quota-profile"):
                 does.append(" ".join(child.words))
             elif not draft.take(child):
                 raise NotUnderstood(f"{child.words[0][:40]!r} is not understood in a rule")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     return Rule(
         name,
         Action.CONTINUE,

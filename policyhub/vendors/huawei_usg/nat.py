@@ -13,7 +13,7 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decimal, range_set
 from policyhub.vendorkit.vrp_lines import interface_name, quoted_words
 from policyhub.vendors.huawei_usg.reading import NAMES, Reading, Vsys
-from policyhub.vendors.huawei_usg.security import Draft, lines_below, rule_name
+from policyhub.vendors.huawei_usg.security import Draft, rule_name
 
 POLICY = "nat-policy"
 SERVER = "nat server"
@@ -52,7 +52,7 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> NatRule:
     name = rule_name(block)
     draft = Draft(vsys)
     does = _Translation()
-    for child in lines_below(block):
+    for child in block.below():
         try:
             words = Words(quoted_words(child.text))
             if words.accept("action"):

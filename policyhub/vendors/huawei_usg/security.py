@@ -157,10 +157,6 @@ def rule_name(block: Block) -> str:
     return name_behind(block.text, block.text[: block.text.lower().index("name") + 4])
 
 
-def lines_below(block: Block) -> list[Block]:
-    return [below for top in block.children for below in top.walk()]
-
-
 def read_policy(reading: Reading, vsys: Vsys, blocks: list[Block]) -> Policy:
     """All `security-policy` blocks of one virtual system: the device has one list."""
     rules: list[tuple[str, Rule]] = []
@@ -212,7 +208,7 @@ def _group(reading: Reading, block: Block, words: Words, disabled: set[str], gro
     groups.setdefault(name, 0)
     if "disable" in words.rest().lower().split():
         disabled.add(name)
-    for child in lines_below(block):
+    for child in block.below():
         word = child.words[0].lower()
         if word not in ("description", "disable", "enable", "tag"):
             continue
@@ -226,7 +222,7 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> tuple[str, Rule]:
     name = rule_name(block)
     draft = Draft(vsys)
     action = Action.CONTINUE
-    for child in lines_below(block):
+    for child in block.below():
         try:
             words = Words(child.words)
             if words.accept("action"):

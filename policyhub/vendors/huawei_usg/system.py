@@ -23,7 +23,6 @@ from policyhub.vendorkit.vrp_lines import (
     take_interface_address,
 )
 from policyhub.vendors.huawei_usg.reading import NAMES, PREDEFINED, Reading, Vsys
-from policyhub.vendors.huawei_usg.security import lines_below
 
 SPEEDS = (
     (re.compile(r"^(GigabitEthernet|GE\d|MEth|MGMT)", re.IGNORECASE), 10**9),
@@ -47,7 +46,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     interface = Interface(name, speed_bps=speed, parent=parent if dot else "")
     lines = [block.number]
     local: list[Rule] = []
-    for child in lines_below(block):
+    for child in block.below():
         try:
             changed = _line(reading, interface, child, local)
         except NotUnderstood as reason:
@@ -259,18 +258,15 @@ def acl_policies(reading: Reading, vsys: Vsys) -> list[Policy]:
 def read_lines_view(reading: Reading, block: Block) -> None:
     """`user-interface vty 0 4`: an ACL there decides who may log in."""
     place = " ".join(block.words[:5])
-    for child in lines_below(block):
+    for child in block.below():
         words = Words(child.words)
         if not words.accept("acl"):
             continue
         words.accept("ipv6", "number", "name")
-        try:
+        with reading.ledger.booking(child.line):
             name = words.next("an ACL")
             direction = "local" if take_direction(words) == "in" else "out"
             reading.now.acl_bindings.setdefault(name, []).append(Binding(place, direction, (child.number,)))
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 def read_service(reading: Reading, block: Block) -> None:
@@ -288,7 +284,7 @@ def read_ipsec(reading: Reading, block: Block) -> None:
     """`security acl X` of an IPsec policy picks traffic; the rest of it is not ours."""
     if not Words(block.words, 1).accept("policy", "policy-template"):
         raise NotUnderstood("not modelled")
-    for child in lines_below(block):
+    for child in block.below():
         words = Words(child.words)
         if words.accept("security") and words.accept("acl"):
             words.accept("ipv6")

@@ -43,7 +43,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
     interface = Interface(name, speed_bps=None if "." in name else speed)
     lines = [block.number]
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         try:
             changed = _line(reading, interface, child)
         except NotUnderstood as reason:
@@ -204,7 +204,7 @@ def read_vlan(reading: Reading, block: Block) -> None:
 
 
 def book_children(reading: Reading, place: str, block: Block) -> None:
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         try:
             if bound(reading, place, child):
                 reading.ledger.understood(child.number)
@@ -229,17 +229,14 @@ def read_interzone(reading: Reading, block: Block) -> None:
 def read_lines_view(reading: Reading, block: Block) -> None:
     """`user-interface vty 0 4`: an ACL there decides who may log in; what no rule permits is refused."""
     place = " ".join(block.words[:5])
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         if words.peek().lower() != "acl":
             continue
-        try:
+        with reading.ledger.booking(child.line):
             key = take_acl(words)
             direction = take_direction(words)
             reading.bind(key, place, "local" if direction == "in" else "out", child.number, "deny")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
 
 
 SERVICE_ACL = re.compile(
@@ -260,7 +257,7 @@ def read_ipsec(reading: Reading, block: Block) -> None:
     """`ipsec policy P N isakmp` with `security acl X`: the list picks traffic, the rest is not ours."""
     if not Words(block.words, 1).accept("policy"):
         raise NotUnderstood("not understood")
-    for child in (below for top in block.children for below in top.walk()):
+    for child in block.below():
         words = Words(child.words)
         if words.accept("security") and words.accept("acl"):
             reading.selectors.setdefault((4, words.next("an ACL")), "selects packets for ipsec")

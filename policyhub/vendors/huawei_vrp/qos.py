@@ -55,7 +55,7 @@ def _profile(reading: Reading, name: str, block: Block) -> QosPolicy:
     made = QosClass("any", ClassMatch(any=True), lines=block.numbers)
     for child in block.children:
         words = Words(child.words)
-        try:
+        with reading.ledger.booking(child.line):
             if words.accept("car"):
                 made = replace(made, policer=read_car(words))
             elif words.accept("user-queue"):
@@ -67,9 +67,6 @@ def _profile(reading: Reading, name: str, block: Block) -> QosPolicy:
                 made = replace(made, shaper=shaper)
             elif not words.accept("description"):
                 raise NotUnderstood("not modelled in a QoS profile")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     return QosPolicy(f"qos-profile {name}", (made,), tuple(reading.profile_attachments.get(name, ())), block.numbers)
 
 
@@ -99,11 +96,8 @@ def _acl_of(words: Words) -> AclKey | None:
 def _simple(reading: Reading) -> list[QosPolicy]:
     found: list[QosPolicy] = []
     for place, block in reading.simple:
-        try:
+        with reading.ledger.booking(block.line):
             found.append(_one_line(place, block))
-            reading.ledger.understood(block.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(block.line, str(reason))
     return found
 
 

@@ -242,7 +242,7 @@ def _profile(reading: Reading, port: _Port, words: Words, block: Block) -> None:
     if known is None:
         raise NotUnderstood(f"profile {name[:40]!r} is not defined here")
     for child in known.children:
-        try:
+        with reading.ledger.booking(child.line):
             below = Words(child.words)
             below.accept("qos")
             if below.peek().lower() in ("pq", "drr", "wrr", "wfq"):
@@ -251,9 +251,6 @@ def _profile(reading: Reading, port: _Port, words: Words, block: Block) -> None:
                 _queue(port, below, child)
             else:
                 below.end()
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
     for number in port.queues:
         port.lines[number].append(block.number)
 
@@ -265,12 +262,9 @@ def maps(reading: Reading) -> tuple[DscpMap, ...]:
         level = dict(DEFAULT_LEVELS)
         lines = [block.number]
         for child in block.children:
-            try:
+            with reading.ledger.booking(child.line):
                 if _domain_line(level, Words(child.words)):
                     lines.append(child.number)
-                reading.ledger.understood(child.number)
-            except NotUnderstood as reason:
-                reading.ledger.unparsed(child.line, str(reason))
         found.append(DscpMap(name, tuple(sorted(level.items())), tuple(reading.domain_ports.get(name, ())), False, tuple(lines)))
     if "default" not in reading.domains:
         found.insert(0, DscpMap("default", DEFAULT_LEVELS, (), True))

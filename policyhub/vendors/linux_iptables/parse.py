@@ -256,12 +256,8 @@ def _tell_listed_table(table: Table) -> None:
 
 
 def _saved_set(reading: Reading, line: Line) -> bool:
-    try:
+    with reading.ledger.booking(line):
         reading.sets.command(split_words(line.text), line.number)
-    except NotUnderstood as error:
-        reading.ledger.unparsed(line, str(error))
-    else:
-        reading.ledger.understood(line.number)
     return True
 
 

@@ -177,12 +177,8 @@ def read_settings(lines: list[Line], root: Branch, ledger: LineLedger) -> list[L
         if head in WITHOUT_QOS:
             ledger.understood(line.number)
             continue
-        try:
+        with ledger.booking(line):
             settings.read(found[1], found[2], line.number)
-        except NotUnderstood as error:
-            ledger.unparsed(line, str(error))
-        else:
-            ledger.understood(line.number)
     return rest
 
 
@@ -212,9 +208,5 @@ def _rule(line: Line, section: str, variables: dict[str, str], ruleset: Ruleset,
         ledger.unparsed(line, "rules of ebtables are not modelled")
         return
     text = re.sub(r"\$\{?([A-Z][A-Z0-9_]*)\}?", lambda found: variables.get(found[1], found[0]), line.text)
-    try:
+    with ledger.booking(line):
         apply_command(ruleset, split_words(text), 6 if section == "ip6tables" else 4, Entry((line.number,), line.text))
-    except NotUnderstood as error:
-        ledger.unparsed(line, str(error))
-    else:
-        ledger.understood(line.number)

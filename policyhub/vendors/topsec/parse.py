@@ -73,15 +73,11 @@ def parse(text: str) -> DeviceConfig:
 
 
 def _line(reading: _Reading, ledger: LineLedger, line: Line, words: list[str]) -> None:
-    try:
+    with ledger.booking(line):
         if words[0] == "define":
             _define(reading, line, words)
         else:
             _rule(reading, line, words)
-    except NotUnderstood as error:
-        ledger.unparsed(line, str(error))
-    else:
-        ledger.understood(line.number)
 
 
 def _pairs(words: list[str]) -> dict[str, str]:
