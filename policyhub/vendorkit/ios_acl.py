@@ -173,7 +173,10 @@ def _rule(book: AclBook, family: int, form: str, words: Words, entry: Block) -> 
     elif form == "standard" or (book.syntax.sources_alone and _is_source_alone(book, words)):
         match = Match(_standard(words, parts), parts.any_address)
     elif form in ("mac", "role-based", "arp"):
-        match = Match(conditions=(f"{form} {words.rest()}",))
+        told = []
+        while words and words.peek().lower() not in ("log", "log-input", "time-range"):
+            told.append(words.next())
+        match = Match(conditions=(f"{form} {' '.join(told)}",))
     else:
         match = _extended(words, parts)
     _options(words, parts)

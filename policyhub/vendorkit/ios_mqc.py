@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.ios_acl import PRECEDENCES
-from policyhub.vendorkit.ios_police import SIZES, read_police, read_police_line
+from policyhub.vendorkit.ios_police import SIZES, has_no_field, read_police, read_police_line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
 
+COPIED = ("cos", "dscp", "precedence", "qos-group")
 ALL_MARKS = frozenset(range(64))
 MOST_LINES = 256  # of one class or of thresholds in one queue; devices stop far below
 VERBATIM = (
@@ -65,7 +66,9 @@ class Mqc:
     def note_lists(self, block: Block) -> None:
         for child in block.children:
             words = Words(child.words)
-            if words.accept("match") and words.peek(words.peek().lower() in ("ip", "ipv6", "mac")) == "access-group":
+            picks = words.accept("match")
+            words.accept("not")
+            if picks and words.peek(words.peek().lower() in ("ip", "ipv6", "mac")) == "access-group":
                 words.at += 1 + (words.peek() != "access-group")
                 words.accept("name", "ipv4", "ipv6")
                 self.selectors.add(words.peek())
@@ -213,7 +216,7 @@ def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch]) -> tuple[Qo
 def _book(mqc: Mqc, made: QosClass, action: Block) -> QosClass:
     """One line of a class; what is not understood is booked and the class goes on without it."""
     try:
-        made = _action(mqc, made, action)
+        made = _noted(_action(mqc, made, action), action)
         mqc.ledger.understood(action.number)
     except NotUnderstood as reason:
         made = _kept(mqc, made, action, str(reason))
@@ -222,11 +225,18 @@ def _book(mqc: Mqc, made: QosClass, action: Block) -> QosClass:
             if made.policer is None or action.words[0].lower() != "police":
                 made = _action(mqc, made, below)
             else:
-                made = replace(made, policer=read_police_line(made.policer, Words(below.words)))
+                made = _noted(replace(made, policer=read_police_line(made.policer, Words(below.words))), below)
             mqc.ledger.understood(below.number)
         except NotUnderstood as reason:
             made = _kept(mqc, made, below, str(reason))
     return made
+
+
+def _noted(made: QosClass, line: Block) -> QosClass:
+    """Keeps a line of a policer whose second rate, rate in packets or further actions have no field."""
+    if made.policer is None or len(made.notes) >= MOST_LINES or not has_no_field(line.words, made.policer):
+        return made
+    return replace(made, notes=(*made.notes, line.text))
 
 
 def _kept(mqc: Mqc, made: QosClass, block: Block, reason: str) -> QosClass:
@@ -280,6 +290,9 @@ def _set(line: Line) -> QosClass:
     marker = line.made.marker or Marker()
     words.accept("ip", "ipv6")
     kind = words.next("what to set").lower()
+    if kind in COPIED and words.peek().lower() in COPIED:  # `set dscp cos [table T]`: another field decides
+        words.rest()
+        return replace(line.made, notes=(*line.made.notes, line.block.text))
     if kind == "dscp":
         words.accept("tunnel")
         found = marks("dscp", Words([words.next("a mark")]))

@@ -10,7 +10,9 @@ from policyhub.vendorkit.lexing import NotUnderstood, Words
 
 
 def read_pfc(reading: IosReading, place: str, block: Block) -> bool:
-    """`priority-flow-control mode on|off|auto [send-tlv]`, `.. watch-dog-interval on|off`; timers change nothing here.
+    """`priority-flow-control mode on|off|auto`, `.. watch-dog-interval on|off` (or `watchdog mode`).
+
+    Timers change nothing here.
 
     False when it is another line. Raises NotUnderstood.
     """
@@ -25,9 +27,9 @@ def read_pfc(reading: IosReading, place: str, block: Block) -> bool:
         if mode not in ("on", "off", "auto"):
             raise NotUnderstood(f"{mode[:40]!r} is not on, off or auto")
         known = replace(known, enabled=False if off else {"on": True, "off": False}.get(mode))
-    elif word == "watch-dog-interval":
+    elif word == "watch-dog-interval" or (word == "watchdog" and words.accept("mode")):
         known = replace(known, watchdog=not off and words.next("on or off").lower() == "on")
-    elif word not in ("watch-dog", "auto-restore", "fixed-restore", "override-interface", "recover"):
+    elif word not in ("watch-dog", "watchdog", "auto-restore", "fixed-restore", "override-interface", "recover"):
         raise NotUnderstood(f"{word[:40]!r} is not understood here")
     reading.losslessness[place] = replace(known, lines=(*known.lines, block.number))
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from policyhub.domain.qos import Policer
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
@@ -11,6 +12,7 @@ UNITS = ("bps", "kbps", "mbps", "gbps", "pps")
 TIMES = ("ms", "us")
 SIZES = {"bytes": 1, "kbytes": 1000, "mbytes": 10**6}
 ACTIONS = ("conform-action", "exceed-action", "violate-action", "conform", "exceed", "violate")
+SECOND = frozenset(("pps", "pir", "peak-rate", "be", "peak-burst"))
 TAKES_VALUE = (
     "set-dscp-transmit", "set-prec-transmit", "set-cos-transmit", "set-qos-transmit", "set-mpls-exp-transmit",
     "set-mpls-exp-imposition-transmit", "set-mpls-exp-topmost-transmit", "set-discard-class-transmit", "set-dscp-tunnel-transmit",
@@ -96,3 +98,22 @@ def read_police_line(policer: Policer, words: Words, whole: bool = True) -> Poli
     if whole:
         words.end()
     return replace(policer, exceed_action=action) if kind.startswith("exceed") else policer
+
+
+def has_no_field(words: list[str], policer: Policer) -> bool:
+    """Whether a line of a policer says more than a Policer holds.
+
+    A rate in packets, a second rate or bucket, a mark for what conforms, another end for what violates than for what exceeds.
+    """
+    told = [word.lower() for word in words]
+    if told[0] not in ("police", *ACTIONS):
+        return False
+    if not SECOND.isdisjoint(told) or told.count("rate") > 1:
+        return True
+    exceeding = policer.exceed_action.lower().split()[:1]
+    for word, then in pairwise(told):
+        if word in ("conform", "conform-action") and then != "transmit":
+            return True
+        if word in ("violate", "violate-action") and [then] != exceeding:
+            return True
+    return False

@@ -37,7 +37,7 @@ def read_interface(reading: IosReading, block: Block, hook: Hook, speeds: tuple[
     name = re.sub(r"^([A-Za-z-]+) (\d)", r"\1\2", words.next("a name") + (f" {words.next()}" if words else ""))
     name = name.removesuffix(" l2transport").removesuffix(" point-to-point")
     speed = next((bps for sign, bps in speeds if sign.match(name)), None)
-    port = Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed))
+    port = Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed, parent=parent_of(name)))
     for child in block.below():
         if reading.ledger.is_booked(child.number):
             continue
@@ -48,6 +48,12 @@ def read_interface(reading: IosReading, block: Block, hook: Hook, speeds: tuple[
             reading.ledger.unparsed(child.line, str(reason))
     own = (number for number in block.numbers[1:] if reading.ledger.is_understood(number))
     reading.interfaces[name] = replace(port.interface, lines=(*port.interface.lines, block.number, *own))
+
+
+def parent_of(name: str) -> str:
+    """The port of a subinterface `PORT.N`, "" of any other."""
+    parent, dot, _ = name.rpartition(".")
+    return parent if dot else ""
 
 
 def common_line(port: Port, child: Block) -> bool:

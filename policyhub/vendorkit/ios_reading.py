@@ -8,7 +8,7 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import Interface, Losslessness, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import Schedule
-from policyhub.domain.qos import Trust
+from policyhub.domain.qos import QosClass, Trust
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import ENTRY, AclBook, AclSyntax, read_rules, verb_of
@@ -53,6 +53,9 @@ class IosReading:
     nat_rules: list[NatRule] = field(default_factory=list)
     losslessness: dict[str, Losslessness] = field(default_factory=dict)
     policies: list[Policy] = field(default_factory=list)
+    tables: dict[str, dict[int, int]] = field(default_factory=dict)
+    table_lines: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    default_marks: dict[str, QosClass] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.mqc = Mqc(self.ledger, self.mqc_syntax)

@@ -13,6 +13,7 @@ from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, 
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_ports import Port, read_interface
 from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding, take_direction
+from policyhub.vendorkit.ios_tables import default_marks
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
 from policyhub.vendors.arista_eos import nat, qos, queues, segments, traffic_policies
@@ -84,7 +85,7 @@ def parse(text: str) -> DeviceConfig:
         _dispatch(reading, block)
     queues.apply_profiles(reading)
     policies = [*list_policies(reading, ACL, GAPS), *traffic_policies.policies(reading), *segments.policies(reading)]
-    found_qos = [*qos_policies(reading.mqc), *queues.policies(reading)]
+    found_qos = [*qos_policies(reading.mqc), *queues.policies(reading), *traffic_policies.marks(reading), *default_marks(reading)]
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED)
     return DeviceConfig(

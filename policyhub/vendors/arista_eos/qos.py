@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from policyhub.domain.qos import ClassMatch, DscpMap, Policer, QosClass, QosMap, Shaper, Trust, parse_dscp
+from policyhub.domain.qos import ClassMatch, DscpMap, Marker, Policer, QosClass, QosMap, Shaper, Trust, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_mqc import VERBATIM, Line, MqcSyntax
 from policyhub.vendorkit.ios_police import SIZES, read_police
 from policyhub.vendorkit.ios_reading import take_direction
+from policyhub.vendorkit.ios_tables import mark_by_default
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, rate_bps
 from policyhub.vendors.arista_eos.reading import Reading
 
@@ -48,7 +49,10 @@ def read_policy_map(reading: Reading, block: Block) -> None:
     if kind not in TYPES:
         raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
     words.accept("shared")
-    reading.mqc.add_policy_map(words.next("a name"), block)
+    name = words.next("a name")
+    if kind == "copp" and name not in reading.mqc.policy_maps:
+        reading.attach(name, "control-plane", "in", block.number)  # always in force, no line says so
+    reading.mqc.add_policy_map(name, block)
 
 
 def read_service_policy(reading: Reading, place: str, block: Block) -> None:
@@ -129,7 +133,11 @@ def read_port_line(reading: Reading, place: str, child: Block) -> bool:
             raise NotUnderstood("dscp or cos is expected")
         mode = "none" if off else "pcp" if word == "cos" else "dscp"
         reading.trusts.append(Trust(place, mode, (child.number,)))
-    elif not words.accept("cos", "dscp", "rewrite", "random-detect"):  # default marks of a port that trusts nothing
+    elif not off and words.peek().lower() in ("cos", "dscp"):
+        kind = words.next().lower()
+        value = _value(kind, words.next("a mark"))
+        mark_by_default(reading, place, child.number, Marker(**{"pcp" if kind == "cos" else "dscp": value}))
+    elif not words.accept("cos", "dscp", "rewrite", "random-detect"):
         raise NotUnderstood(f"qos {words.peek()[:40]!r} is not understood here")
     return True
 

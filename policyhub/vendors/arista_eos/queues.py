@@ -115,13 +115,36 @@ def _detect(queue: Queue, words: Words) -> Queue:
 
 
 def apply_profiles(reading: Reading) -> None:
-    """What a profile says of trust, pauses and policies counts for each port that uses it; its queues are read once."""
+    """What a profile says of trust, pauses and policies counts for each port that uses it; its queues are read once.
+
+    What the port says itself wins (EOS user manual, QoS profiles).
+    """
+    own, pauses = _said_by_ports(reading), dict(reading.losslessness)
     for name, block in reading.profiles.items():
         ports = [port for profile, port, _ in reading.profile_users if profile == name]
         for child in block.children:
             with reading.ledger.booking(child.line):
-                if not _profile_line(reading, name, ports, child):
+                bound = [port for port in ports if port not in own.get(_subject(child), ())]
+                if not _profile_line(reading, name, bound, child):
                     raise NotUnderstood("not understood")
+    for port, known in pauses.items():
+        if known.enabled is not None:
+            reading.losslessness[port] = replace(reading.losslessness[port], enabled=known.enabled)
+
+
+def _subject(child: Block) -> str:
+    return child.words[0] if child.words[0] == "service-policy" else "trust" if "trust" in child.words else ""
+
+
+def _said_by_ports(reading: Reading) -> dict[str, set[str]]:
+    """Ports with a trust or a QoS policy of their own."""
+    maps = reading.mqc.policy_maps
+    others = {name for name, block in maps.items() if not {"pbr", "pdp"}.isdisjoint(block.words[1:3])}
+    attached = (a for name, found in reading.mqc.attachments.items() if name not in others for a in found)
+    return {
+        "trust": {trust.interface for trust in reading.trusts},
+        "service-policy": {a.interface for a in attached if a.direction == "in"},
+    }
 
 
 def _profile_line(reading: Reading, name: str, ports: list[str], child: Block) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import ANY4, ANY6, NOWHERE, AddressSet, Interval, normalise
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
-from policyhub.domain.qos import parse_dscp
+from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, parse_dscp
 from policyhub.domain.rules import Action, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, WITH_PORTS, Service
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, prefix_set, range_set
+from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decimal, prefix_set, range_set
 from policyhub.vendors.arista_eos.reading import NAMES, Reading
 
 VERBATIM = ("ttl", "hop-limit", "fragment", "packet", "ethertype", "vlan", "cos", "tos", "ip", "location", "mpls", "vni")
@@ -115,6 +115,39 @@ def policies(reading: Reading) -> list[Policy]:
     return found
 
 
+def marks(reading: Reading) -> list[QosPolicy]:
+    """What traffic policies mark: a QoS policy of the same name with a class per match that sets a mark."""
+    found = []
+    for name, blocks in reading.traffic_policies.items():
+        classes = [made for block in blocks for child in block.children if (made := _marking(name, child)) is not None]
+        if classes:
+            bound = (QosAttachment(b.interface, b.direction, b.lines) for b in reading.traffic_bindings.get(name, ()))
+            lines = tuple(line for made in classes for line in made.lines)
+            found.append(QosPolicy(f"traffic-policy {name}", tuple(classes), tuple(bound), lines))
+    return found
+
+
+def _marking(policy: str, block: Block) -> QosClass | None:
+    """`match NAME .. / actions / set dscp N`, `set traffic class N`. An odd mark is left to the rule's own lines."""
+    marker, lines = Marker(), [block.number]
+    for child in block.walk():
+        words = child.words
+        if words[:2] == ["set", "dscp"] and len(words) == 3:
+            try:
+                marker = replace(marker, dscp=_marks(words[2])[0])
+            except NotUnderstood:
+                continue
+        elif words[:3] == ["set", "traffic", "class"] and words[3:4] and is_decimal(words[3]):
+            marker = replace(marker, queue=int(words[3][:2]))
+        else:
+            continue
+        lines.append(child.number)
+    if marker == Marker():
+        return None
+    match = ClassMatch(other=(f"traffic-policy {policy} match {block.words[1]}",))
+    return QosClass(block.words[1], match, marker, lines=tuple(lines))
+
+
 @dataclass(slots=True)
 class _Parts:
     source: AddressSet
@@ -210,6 +243,10 @@ def _protocol(reading: Reading, parts: _Parts, words: Words) -> None:
         elif word in ("flags", "type"):
             stop = ("source", "destination")
             rest = [words.next() for _ in range(len(words.words)) if words and words.peek() not in stop]
+            icmp = _icmp_type(numbers, rest) if word == "type" else None
+            if icmp is not None:
+                parts.services.append(icmp)
+                return
             prefix = "icmp " if word == "type" else ""
             parts.conditions.append(f"{prefix}{word} {' '.join(rest)}")
         else:
@@ -218,6 +255,13 @@ def _protocol(reading: Reading, parts: _Parts, words: Words) -> None:
         raise NotUnderstood("ports are given for a protocol that has none")
     for number in numbers:
         parts.services.append(Service((number,), source or ((0, 65535),), destination or ((0, 65535),)))
+
+
+def _icmp_type(numbers: list[Interval], rest: list[str]) -> Service | None:
+    """`TYPE [code all]` of one protocol; None for lists and single codes, which stay words."""
+    if len(numbers) != 1 or numbers[0] not in ((1, 1), (58, 58)) or rest[1:] not in ([], ["code", "all"]):
+        return None
+    return NAMES.read_icmp(Words(rest[:1]), numbers[0][0])
 
 
 def _port_words(reading: Reading, parts: _Parts, words: Words) -> tuple[Interval, ...]:

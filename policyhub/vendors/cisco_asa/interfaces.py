@@ -8,6 +8,7 @@ from dataclasses import replace
 from policyhub.domain.device_config import Interface
 from policyhub.domain.objects import Zone
 from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ios_ports import parent_of
 from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal, number_in
 from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_asa.reading import Reading
@@ -25,7 +26,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     words = Words(block.words, 1)
     name = words.next("an interface")
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
-    interface = reading.interfaces.get(name) or Interface(name, speed_bps=speed)
+    interface = reading.interfaces.get(name) or Interface(name, speed_bps=speed, parent=parent_of(name))
     if words and not block.children:
         interface = replace(interface, enabled="shutdown" not in words.rest().lower().split())
     lines = [block.number]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from policyhub.domain.device_config import Interface
 from policyhub.vendorkit.blocks import Block
+from policyhub.vendorkit.ios_ports import parent_of
 from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal
 from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_ios import maps, port_queues
@@ -53,7 +54,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     if not name:
         raise NotUnderstood("interface needs a name")
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
-    port = _Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed), name)
+    port = _Port(reading.interfaces.get(name) or Interface(name, speed_bps=speed, parent=parent_of(name)), name)
     lines = [block.number]
     for child in block.children:
         _book(reading, port, child, lines)

@@ -11,6 +11,7 @@ from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
+from policyhub.vendorkit.ios_tables import read_table_map, table_maps
 from policyhub.vendorkit.ios_vlan_maps import policies as vlan_policies
 from policyhub.vendorkit.ios_vlan_maps import read_vlan
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, is_sensitive
@@ -72,6 +73,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "time-range": interfaces.read_schedule,
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
+    "table-map": read_table_map,
     "mls": maps.read_mls,
     "vlan": read_vlan,
     "no": lambda reading, block: _no(reading, block),
@@ -121,7 +123,7 @@ def parse(text: str) -> DeviceConfig:
         nat_rules=tuple(nat.rules(reading)),
         routes=tuple(reading.routes),
         evaluation=nat.evaluation(reading),
-        qos_maps=port_queues.maps(reading),
+        qos_maps=(*port_queues.maps(reading), *table_maps(reading, found)),
         special=reading.ledger.special_lines,
     )
 

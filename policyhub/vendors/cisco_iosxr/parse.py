@@ -96,7 +96,7 @@ def parse(text: str) -> DeviceConfig:
         ignored=reading.ledger.ignored_lines,
         unparsed=reading.ledger.unparsed_lines,
         routes=tuple(reading.routes),
-        losslessness=tuple(reading.losslessness.values()),
+        losslessness=qos.losslessness(reading),
         evaluation=tuple(reading.stages),
         version=reading.version,
         special=reading.ledger.special_lines,
@@ -288,6 +288,11 @@ def _hostname(reading: Reading, block: Block) -> None:
     reading.hostname = Words(block.words, 1).next("a name")
 
 
+def _pfc(reading: Reading, block: Block) -> None:
+    if not read_pfc(reading, "", block):
+        raise NotUnderstood(NOT_UNDERSTOOD)
+
+
 def _flowspec(reading: Reading, block: Block) -> None:
     for child in block.below():
         if child.words[0] == "service-policy":
@@ -305,5 +310,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "ntp": management.read_ntp,
     "snmp-server": management.read_snmp,
     "flowspec": _flowspec,
+    "hw-module": qos.read_pauses,
+    "priority-flow-control": _pfc,
     "hostname": _hostname,
 }

@@ -45,6 +45,7 @@ SPEEDS = tuple(
 
 @dataclass(slots=True)
 class Reading(IosReading):
-    """stages: common lists with the list that is asked behind them."""
+    """stages: common lists with the list that is asked behind them. paused: by line card, classes that pause and their lines."""
 
     stages: list[Stage] = field(default_factory=list)
+    paused: dict[str, dict[int, int]] = field(default_factory=dict)

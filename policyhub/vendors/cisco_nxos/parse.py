@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.qos import Marker
 from policyhub.domain.rules import Policy
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
@@ -15,8 +16,9 @@ from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
 from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding
+from policyhub.vendorkit.ios_tables import default_marks, mark_by_default, read_table_map, table_maps
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
-from policyhub.vendorkit.lexing import NotUnderstood, Words, score
+from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, score
 from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_nxos import nat, qos, vlan_maps
 from policyhub.vendors.cisco_nxos.reading import ACL, NAMES, PACKAGE, Reading
@@ -29,6 +31,7 @@ GAPS = Gaps(
     None,
     "bound but not defined: what the device does is not documented",
 )
+IPV6_NOTE = "the device permits nd-na, nd-ns, router-advertisement and router-solicitation before the final deny"
 SIGNS = (
     (r"^!Command: show running-config", 0.6),
     (r"^!RANCID-CONTENT-TYPE: cisco-nx", 0.9),
@@ -67,8 +70,8 @@ def parse(text: str) -> DeviceConfig:
     blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
     for block in blocks:
         _dispatch(reading, block)
-    policies: list[Policy] = [*list_policies(reading, ACL, GAPS), *vlan_maps.policies(reading)]
-    found = qos_policies(reading.mqc)
+    policies: list[Policy] = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *vlan_maps.policies(reading)]
+    found = [*qos_policies(reading.mqc), *default_marks(reading)]
     lossless = qos.losslessness(reading, found)
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
@@ -88,6 +91,7 @@ def parse(text: str) -> DeviceConfig:
         nat_rules=tuple(reading.nat_rules),
         routes=tuple(reading.routes),
         losslessness=lossless,
+        qos_maps=table_maps(reading, found),
         version=reading.version,
         special=reading.ledger.special_lines,
     )
@@ -188,6 +192,11 @@ def _port_line(reading: IosReading, port: Port, child: Block) -> bool:
     if first == "service-policy":
         qos.read_service_policy(reading, port.name, child)
         return True
+    if first == "untagged" and words.accept("cos"):
+        mark_by_default(
+            reading, port.name, child.number, Marker(pcp=number_in(words.next("a level"), 0, 7, "a class of service"))
+        )
+        return True
     return read_pfc(reading, port.name, child)
 
 
@@ -267,6 +276,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "time-range": _schedule,
     "class-map": qos.read_class_map,
     "policy-map": qos.read_policy_map,
+    "table-map": read_table_map,
     "control-plane": qos.read_place,
     "priority-flow-control": _pfc,
     "hostname": _named,

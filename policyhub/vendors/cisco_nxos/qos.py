@@ -195,8 +195,8 @@ def _paused(reading: Reading, found: list[QosPolicy]) -> tuple[frozenset[int] | 
             child = by_header.get(made.lines[0])
             for action in child.children if child else ():
                 words = action.words
-                if words[:2] == ["pause", "pfc-cos"]:
-                    priorities |= _values(" ".join(words[2:3]))
+                if words[0] == "pause" and "pfc-cos" in words[:-1]:  # in front of it: buffer-size N pause-threshold N ..
+                    priorities |= _values(words[words.index("pfc-cos") + 1])
                 elif words[:2] == ["pause", "no-drop"] and made.match.pcp is not None:
                     priorities |= made.match.pcp
                 else:

@@ -35,7 +35,7 @@ SIGNS = (
         r"^ *qos (policy \S+$|apply policy|map-table|wred queue|wfq (byte-count|weight|\w+ group)|sp$|vlan-policy|trust dot1p)",
         0.7,
     ),
-    (r"^ *priority-flow-control ", 0.7),
+    (r"^ *priority-flow-control (enable|auto|no-drop|dot1p|deadlock|early-warning|poolid)", 0.7),
     (r"^ *(port link-mode|irf |line vty|stp global|undo port trunk permit|port trunk permit vlan)", 0.5),
     (
         r"^ *interface (Ten-GigabitEthernet|(Bridge|Route)-Aggregation|(Forty|(Four)?Hundred|Twenty-Five)GigE|Vlan-interface)",
