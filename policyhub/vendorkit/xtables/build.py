@@ -203,7 +203,9 @@ KNOWN_TARGETS = LOGGING | frozenset(NAT_KINDS) | frozenset({
 
 
 def nat_rule(rule: Rule, facts: Facts, rule_set: str, chain: str, context: str) -> NatRule | None:
-    kind = NAT_KINDS.get(facts.target) or (NatKind.EXEMPT if facts.target == "ACCEPT" else None)
+    """ACCEPT leaves a packet as it is, and so does RETURN in a built-in chain (`chain` "")."""
+    leaves = facts.target == "ACCEPT" or (facts.target == "RETURN" and not chain)
+    kind = NAT_KINDS.get(facts.target) or (NatKind.EXEMPT if leaves else None)
     if kind is None:
         return None
     match = replace(rule.match, conditions=(*rule.match.conditions, f"in chain {chain}")) if chain else rule.match

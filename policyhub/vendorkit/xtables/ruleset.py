@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendorkit.xtables.listing import Row
@@ -176,17 +176,34 @@ def _clear(table: Table, name: str, verb: str) -> None:
             del table.chains[chain.name]
 
 
+def one_by_one(words: list[str]) -> list[list[str]]:
+    """A rule for each source and destination of lists: iptables(8), "will expand to multiple rules". Raises NotUnderstood."""
+    rules = [words]
+    for names in (("-s", "--source", "--src"), ("-d", "--destination", "--dst")):
+        rules = [each for rule in rules for each in _each_address(rule, names)]
+    return rules
+
+
+def _each_address(words: list[str], names: tuple[str, ...]) -> list[list[str]]:
+    at = next((i for i, word in enumerate(words) if "," in word and {*names} & {*words[max(0, i - 2) : i]}), 0)
+    if not at or (words[at - 1] not in names and words[at - 1] != "!"):
+        return [words]
+    if "!" in words[max(0, at - 2) : at]:
+        raise NotUnderstood("a list of addresses cannot be negated")
+    return [[*words[:at], address, *words[at + 1 :]] for address in words[at].split(",") if address]
+
+
 def _append(table: Table, name: str, words: list[str], entry: Entry) -> None:
-    entry.words = words
-    table.chain(name).entries.append(entry)
+    table.chain(name).entries += [replace(entry, words=each) for each in one_by_one(words)]
 
 
 def _insert(table: Table, name: str, words: list[str], entry: Entry) -> None:
     at = 1
     if words and is_decimal(words[0]):
         at, words = int(words[0][:9]), words[1:]
-    entry.words = words
-    table.chain(name).entries.insert(max(0, at - 1), entry)
+    entries = table.chain(name).entries
+    for each in one_by_one(words):  # every one at the same place: the last of a list comes first
+        entries.insert(max(0, at - 1), replace(entry, words=each))
 
 
 def _delete(table: Table, name: str, words: list[str], entry: Entry) -> None:
@@ -196,19 +213,21 @@ def _delete(table: Table, name: str, words: list[str], entry: Entry) -> None:
         if 1 <= at <= len(entries):
             del entries[at - 1]
         return
-    table.searched += len(entries)
-    if table.searched > MOST_SEARCHED:
-        raise NotUnderstood("too many rules are deleted to follow")
-    for position, known in enumerate(entries):
-        if known.options() == words:
+    for each in one_by_one(words):
+        table.searched += len(entries)
+        if table.searched > MOST_SEARCHED:
+            raise NotUnderstood("too many rules are deleted to follow")
+        position = next((i for i, known in enumerate(entries) if known.options() == each), None)
+        if position is not None:
             del entries[position]
-            return
 
 
 def _replace(table: Table, name: str, words: list[str], entry: Entry) -> None:
     entries = table.chain(name).entries
     if not words or not is_decimal(words[0]) or not 1 <= int(words[0][:9]) <= len(entries):
         raise NotUnderstood("there is no such rule to replace")
+    if len(one_by_one(words[1:])) > 1:
+        raise NotUnderstood("one rule cannot be replaced by a list of addresses")
     entry.words = words[1:]
     entries[int(words[0][:9]) - 1] = entry
 

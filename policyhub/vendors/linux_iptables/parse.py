@@ -35,6 +35,9 @@ SIGNS = (
 )
 COUNTER = re.compile(r"^\[(\d{1,20}):(\d{1,20})\]\s*(.*)$")
 SET_COUNTER = re.compile(r" -c (\d{1,20}) (\d{1,20})(?= |$)")
+SLOW = re.compile(
+    r" -t |\s(?:-[sd]|--src|--dst|--source|--destination)\s+(?:!\s+)?[^\s,]+,"
+)  # another table, a list of addresses
 POLICY = re.compile(r"^:(\S+)\s+(\S+)(?:\s+\[(\d{1,20}):(\d{1,20})\])?\s*$")
 CHAIN = re.compile(r"^Chain (\S+) \((?:policy (\S+?)(?: (\S+) packets, (\S+) bytes)?|(\d+) references?)\)(?: ?\(.*\))?$")
 HEADER = re.compile(r"^(num\s+)?(pkts\s+bytes\s+)?target\s+prot\s+opt\s+(in\s+out\s+)?source\s+destination\s*$")
@@ -190,7 +193,7 @@ def _saved(reading: Reading, line: Line) -> bool:
         return False
     table = _current(reading)
     verb, chain, *_ = (*text.split(None, 2), "", "")
-    if verb == "-A" and chain and not chain.startswith("-") and "$" not in chain and " -t " not in text:
+    if verb == "-A" and chain and not chain.startswith("-") and "$" not in chain and not SLOW.search(text):
         table.chain(chain).entries.append(Entry((line.number,), text, counter=counter or _counter(text)))
         return True
     try:
