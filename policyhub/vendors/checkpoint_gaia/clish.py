@@ -128,6 +128,11 @@ def _interface(clish: Clish, line: Line, words: Words, verb: str) -> bool:
             child = clish.port(f"{name}.{words.next('a VLAN')}", line)
             child.parent = name
             return True
+        if key == "alias":
+            address = words.next("an address")
+            clish.port(name, line).addresses[address] = _with_length(address)
+            words.end()
+            return True
         return False
     if key in QUIET:
         return False
@@ -155,11 +160,14 @@ def _address(words: Words) -> str:
     """`A mask-length N` or `A subnet-mask M`."""
     address = words.next("an address")
     words.accept("mask-length", "subnet-mask")
-    mask = words.next("a mask")
+    return _with_length(f"{address}/{words.next('a mask')}")
+
+
+def _with_length(text: str) -> str:
     try:
-        return str(ipaddress.ip_interface(f"{address}/{mask}"))
+        return str(ipaddress.ip_interface(text))
     except ValueError as error:
-        raise NotUnderstood(f"{address[:40]!r} is not an address with a mask") from error
+        raise NotUnderstood(f"{text[:40]!r} is not an address with a mask") from error
 
 
 def _bonding(clish: Clish, line: Line, words: Words, verb: str) -> bool:

@@ -86,13 +86,11 @@ def _take_rulebase(reading: Reading, item: Item) -> None:
     if item.text("uid"):
         reading.layer_names.setdefault(item.text("uid"), name)
     layer.lines.append(item.first)
-    seen = {rule.text("uid") for rule in layer.rules}
+    seen = {rule.text("uid") for _, rule in layer.rules}
     for section, rule in _flat(reading, entries):
         if rule.text("uid") in seen and rule.text("uid"):
             continue  # the same page twice
-        layer.rules.append(rule)
-        if section is not None:
-            _note_section(layer, section, rule)
+        layer.rules.append((section.text("name") if section is not None else "", rule))
 
 
 def _is_nat(item: Item, entries: list[Item]) -> bool:
@@ -116,12 +114,3 @@ def _flat(reading: Reading, entries: list[Item]) -> list[tuple[Item | None, Item
                 reason = HIDDEN if rule.text("type") == "place-holder" else f"{rule.text('type')[:40]!r} is not a kind of rule"
                 reading.leave(rule.first, rule.last, reason)
     return found
-
-
-def _note_section(layer: Layer, section: Item, rule: Item) -> None:
-    """A section may go on over the end of a page."""
-    name, number = section.text("name"), rule.text("rule-number")
-    if layer.sections and layer.sections[-1][0] == name:
-        layer.sections[-1] = (name, layer.sections[-1][1], number)
-    else:
-        layer.sections.append((name, number, number))

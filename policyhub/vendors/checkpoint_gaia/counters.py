@@ -21,7 +21,10 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     for answer in find(text, reading.rows).answers:
         collect(reading, answer)
     hits = [
-        _hit(layer.name, rule) for layer in reading.layers.values() for rule in layer.rules if isinstance(rule.get("hits"), Item)
+        _hit(layer.name, rule)
+        for layer in reading.layers.values()
+        for _, rule in layer.rules
+        if isinstance(rule.get("hits"), Item)
     ]
     hits += [_hit(section, rule) for section, rule in reading.nat_items if isinstance(rule.get("hits"), Item)]
     if not hits:

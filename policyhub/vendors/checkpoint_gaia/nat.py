@@ -8,7 +8,7 @@ from policyhub.domain.rules import Match
 from policyhub.domain.services import ANY_SERVICE
 from policyhub.vendorkit.operands import Services
 from policyhub.vendors.checkpoint_gaia.answers import Item
-from policyhub.vendors.checkpoint_gaia.reading import Reading
+from policyhub.vendors.checkpoint_gaia.reading import Reading, in_order
 from policyhub.vendors.checkpoint_gaia.rules import installed_on
 
 KEYS = frozenset(
@@ -21,12 +21,12 @@ ORIGINAL = "Original"
 
 
 def read_nat(reading: Reading) -> None:
-    for section, item in reading.nat_items:
-        reading.leave_unknown(item, KEYS, "a NAT rule")
-        reading.nat_rules.append(_read_rule(reading, section, item))
+    for section, item in in_order(reading.nat_items):
+        unknown = reading.leave_unknown(item, KEYS, "a NAT rule")
+        reading.nat_rules.append(_read_rule(reading, section, item, unknown))
 
 
-def _read_rule(reading: Reading, section: str, item: Item) -> NatRule:
+def _read_rule(reading: Reading, section: str, item: Item, unknown: list[str]) -> NatRule:
     unresolved: list[str] = []
     references: list[str] = []
     source = _addresses(reading, item, "original-source", references, unresolved)
@@ -41,7 +41,7 @@ def _read_rule(reading: Reading, section: str, item: Item) -> NatRule:
             source,
             destination,
             services,
-            conditions=tuple(installed_on(reading, item)),
+            conditions=(*installed_on(reading, item), *unknown),
             unresolved=tuple(dict.fromkeys(unresolved)),
         ),
         lines=item.lines,

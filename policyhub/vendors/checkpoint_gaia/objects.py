@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from policyhub.domain.addresses import AddressSet
+from policyhub.domain.addresses import ANY, AddressSet
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.domain.services import ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, SCTP, TCP, UDP, Service
 from policyhub.vendorkit.lexing import TooScattered, host_set, is_decimal, prefix_set, range_set, wildcard_set
@@ -32,6 +32,7 @@ RUN_TIME_SERVICES = frozenset(
     ("service-dce-rpc", "service-rpc", "service-gtp", "service-citrix-tcp", "service-compound-tcp", "service-hosted-mobile")
 )  # fmt: skip
 GROUPS = frozenset(("group", "group-with-exclusion"))
+ANYWHERE = "any of a group with exclusion"  # no uid
 
 
 def register(reading: Reading, item: Item) -> None:
@@ -58,7 +59,9 @@ def define(reading: Reading) -> None:
         elif kind in ZONES:
             reading.zones.append(Zone(item.text("name"), _zone_ports(reading, item.text("name")), item.lines))
         elif kind == "time":
-            _define_time(reading, item)
+            reading.schedules.append(_time(item))
+        elif kind == "time-group":
+            reading.schedules.append(_time_group(reading, item))
         elif kind == "dns-domain" or kind in DYNAMIC:
             reading.addresses.leave_open(uid, item.text("name"))
             found = "fqdn" if kind == "dns-domain" else "dynamic"
@@ -158,7 +161,10 @@ def _define_exclusion(reading: Reading, uid: str, item: Item) -> None:
     names = reading.name_of(base), reading.name_of(taken)
     group = ObjectGroup(item.text("name"), "network", (names[0],), item.lines, (names[1],))
     reading.groups.append(group)
-    resolved = [reading.addresses.resolve(known.text("uid")) for known in map(reading.known, (base, taken)) if known is not None]
+    if reading.is_any(base):
+        reading.addresses.add(ANYWHERE, ANY)
+    parts = [ANYWHERE if reading.is_any(part) else known.text("uid") for part in (base, taken) if (known := reading.known(part))]
+    resolved = [reading.addresses.resolve(part) for part in parts]
     unknown = [name for part in resolved for name in part.unresolved]
     if len(resolved) < 2 or unknown:
         reading.addresses.leave_open(uid, item.text("name"))
@@ -243,7 +249,16 @@ def ports(text: str) -> tuple[tuple[int, int], ...] | None:
     return tuple(found)
 
 
-def _define_time(reading: Reading, item: Item) -> None:
+def _time_group(reading: Reading, item: Item) -> Schedule:
+    """Holds when one of its times holds: it is over when the last of them is."""
+    members = [reading.known(member) for member in item.list_of("members")]
+    ends = [_time(known).expires if known is not None and known.text("type") == "time" else None for known in members]
+    known_ends = [end for end in ends if end is not None]
+    expires = max(known_ends) if known_ends and len(known_ends) == len(ends) else None
+    return Schedule(item.text("name"), ", ".join(map(reading.name_of, item.list_of("members"))), expires, item.lines)
+
+
+def _time(item: Item) -> Schedule:
     texts: list[str] = []
     expires: str | None = None
     for key in ("start", "end"):
@@ -259,4 +274,4 @@ def _define_time(reading: Reading, item: Item) -> None:
     if isinstance(recurrence, Item):
         days = [str(day) for key in ("weekdays", "days") for day in recurrence.list_of(key)]
         texts.append(" ".join([recurrence.text("pattern"), *days]).strip())
-    reading.schedules.append(Schedule(item.text("name"), "; ".join(texts), expires, item.lines))
+    return Schedule(item.text("name"), "; ".join(texts), expires, item.lines)

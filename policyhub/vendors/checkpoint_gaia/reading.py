@@ -10,7 +10,7 @@ from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import Budget
+from policyhub.vendorkit.lexing import Budget, is_decimal
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.checkpoint_gaia.answers import Item
 
@@ -20,11 +20,10 @@ ANY_TYPES = frozenset(("CpmiAnyObject", "any-object"))
 
 @dataclass(slots=True)
 class Layer:
-    """An access layer while its pages come in. sections: (name, first rule, last rule)."""
+    """An access layer while its pages come in. rules: each with the name of its section or ""."""
 
     name: str
-    rules: list[Item] = field(default_factory=list)
-    sections: list[tuple[str, str, str]] = field(default_factory=list)
+    rules: list[tuple[str, Item]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
 
@@ -84,11 +83,20 @@ class Reading:
             if self.rows[number - 1].strip():
                 self.ledger.unparsed(self.line(number), reason)
 
-    def leave_unknown(self, item: Item, keys: frozenset[str], where: str) -> None:
-        """Keys that nobody knows stay, by the line that names them."""
-        for key in item:
-            if key not in keys:
-                quoted = f'"{key}"'
-                inside = range(item.first, item.last + 1) if item.last > item.first else ()
-                at = next((n for n in inside if quoted in self.rows[n - 1]), item.first)
-                self.ledger.unparsed(self.line(at), f"{key[:40]!r} is not understood in {where}")
+    def leave_unknown(self, item: Item, keys: frozenset[str], where: str) -> list[str]:
+        """Keys that nobody knows stay, by the line that names them. They may narrow what the item matches: its conditions."""
+        unknown = [key for key in item if key not in keys]
+        for key in unknown:
+            quoted = f'"{key}"'
+            inside = range(item.first, item.last + 1) if item.last > item.first else ()
+            at = next((n for n in inside if quoted in self.rows[n - 1]), item.first)
+            self.ledger.unparsed(self.line(at), f"{key[:40]!r} is not understood in {where}")
+        return [f"{key} {item.text(key)}".strip()[:80] for key in unknown]
+
+
+def in_order(rules: list[tuple[str, Item]]) -> list[tuple[str, Item]]:
+    """By rule number, because pages may come in any order; as they came when numbers are missing or of several rulebases."""
+    numbers = [rule.text("rule-number") for _, rule in rules]
+    if len({*numbers}) < len(numbers) or not all(is_decimal(number) and len(number) < 10 for number in numbers):
+        return rules
+    return sorted(rules, key=lambda rule: int(rule[1].text("rule-number")))

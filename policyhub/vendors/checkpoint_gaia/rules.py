@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet
@@ -11,7 +12,7 @@ from policyhub.domain.services import ANY_SERVICE
 from policyhub.vendorkit.operands import Services, merge_services
 from policyhub.vendors.checkpoint_gaia.answers import Item
 from policyhub.vendors.checkpoint_gaia.objects import APPLICATIONS, USERS, ZONES
-from policyhub.vendors.checkpoint_gaia.reading import Layer, Reading
+from policyhub.vendors.checkpoint_gaia.reading import Layer, Reading, in_order
 
 ACTIONS = {"Accept": Action.PERMIT, "Drop": Action.DENY, "Reject": Action.DENY}
 ASKS = frozenset(("Ask", "Inform", "User Auth", "Client Auth", "UserCheck Ask", "UserCheck Inform"))
@@ -38,19 +39,23 @@ class Side:
 
 
 def read_policies(reading: Reading) -> list[Policy]:
-    inline: dict[str, str] = {}
+    inline: dict[str, list[str]] = {}
     found: list[tuple[Layer, tuple[Rule, ...]]] = []
     for layer in reading.layers.values():
-        rules = tuple(_read_rule(reading, layer, item, inline) for item in layer.rules)
+        layer.rules = in_order(layer.rules)
+        rules = tuple(_read_rule(reading, layer, item, inline) for _, item in layer.rules)
         found.append((layer, rules))
     return [_policy(reading, layer, rules, inline) for layer, rules in found]
 
 
-def _policy(reading: Reading, layer: Layer, rules: tuple[Rule, ...], inline: dict[str, str]) -> Policy:
+def _policy(reading: Reading, layer: Layer, rules: tuple[Rule, ...], inline: dict[str, list[str]]) -> Policy:
     cleanup = reading.cleanup.get(layer.name, "")
-    notes = [f"section {name}: rules {first}-{last}" for name, first, last in layer.sections]
-    if layer.name in inline:
-        notes.append(f"inline layer of {inline[layer.name]}")
+    notes: list[str] = []
+    for section, inside in groupby(layer.rules, key=lambda rule: rule[0]):
+        numbers = [rule.text("rule-number") for _, rule in inside]
+        if section:
+            notes.append(f"section {section}: rules {numbers[0]}-{numbers[-1]}")
+    notes += [f"inline layer of {place}" for place in inline.get(layer.name, ())]
     if not cleanup:
         notes.append("implicit cleanup action not told")
     bindings = () if layer.name in inline else (Binding("", "forward"),)
@@ -59,19 +64,19 @@ def _policy(reading: Reading, layer: Layer, rules: tuple[Rule, ...], inline: dic
     return Policy(layer.name, rules, default, bindings=bindings, lines=lines, notes=tuple(notes))
 
 
-def _read_rule(reading: Reading, layer: Layer, item: Item, inline: dict[str, str]) -> Rule:
-    reading.leave_unknown(item, KEYS, "a rule")
+def _read_rule(reading: Reading, layer: Layer, item: Item, inline: dict[str, list[str]]) -> Rule:
+    unknown = reading.leave_unknown(item, KEYS, "a rule")
     source = read_side(reading, item, "source")
     destination = read_side(reading, item, "destination")
     services, service_side = _services(reading, item)
     number = item.text("rule-number")
     action, target, extra = _action(reading, item)
     if target:
-        inline.setdefault(target, f"{layer.name} rule {number}")
-    schedule, others = _others(reading, item)
-    conditions = (*source.conditions, *destination.conditions, *service_side.conditions, *others, *extra)
+        inline.setdefault(target, []).append(f"{layer.name} rule {number}")
+    times, others = _others(reading, item)
+    conditions = (*source.conditions, *destination.conditions, *service_side.conditions, *others, *extra, *unknown)
     unresolved = (*source.unresolved, *destination.unresolved, *service_side.unresolved)
-    references = (*source.references, *destination.references, *service_side.references, *([schedule] if schedule else []))
+    references = (*source.references, *destination.references, *service_side.references, *times)
     return Rule(
         name=item.text("name") or f"rule {number}",
         action=action,
@@ -89,7 +94,7 @@ def _read_rule(reading: Reading, layer: Layer, item: Item, inline: dict[str, str
         enabled=item.get("enabled") is not False,
         logged=_is_logged(reading, item),
         comment=item.text("comments"),
-        schedule=schedule,
+        schedule=", ".join(times),
         hit_key=item.text("uid"),
         references=tuple(dict.fromkeys(references)),
         target=target,
@@ -192,8 +197,8 @@ def _services(reading: Reading, item: Item) -> tuple[Services, Side]:
     return ((ANY_SERVICE,) if side.unresolved else merge_services(parts)), side
 
 
-def _others(reading: Reading, item: Item) -> tuple[str, list[str]]:
-    """Columns that a Match does not hold; the schedule is named as well."""
+def _others(reading: Reading, item: Item) -> tuple[list[str], list[str]]:
+    """Names of the times, any of which may hold, and columns that a Match does not hold."""
     found: list[str] = []
     for entry in item.list_of("vpn"):
         if isinstance(entry, Item) and "from" in entry:
@@ -204,9 +209,10 @@ def _others(reading: Reading, item: Item) -> tuple[str, list[str]]:
     if content:
         found.append(f"content {'not ' if item.get('content-negate') is True else ''}{', '.join(content)}")
     times = [reading.name_of(entry) for entry in item.list_of("time") if not reading.is_any(entry)]
-    found.extend(f"time {name}" for name in times)
+    if times:
+        found.append(f"time {', '.join(times)}")
     found.extend(installed_on(reading, item))
-    return (times[0] if times else ""), found
+    return times, found
 
 
 def installed_on(reading: Reading, item: Item) -> list[str]:
