@@ -194,29 +194,32 @@ def _action(draft: _Draft, text: str) -> None:
 
 
 def _openconfig(root: Node, tables: dict[str, Row], ledger: LineLedger, by_number: dict[int, Line]) -> list[Policy]:
-    """`acl-sets/acl-set/NAME/acl-entries/acl-entry/N`, as acl-loader reads it."""
+    """`acl-sets/acl-set/NAME/acl-entries/acl-entry/N`, as acl-loader reads it: for the table of that name in capitals, - as _."""
     ledger.understood(*(n for n in root.numbers if n in by_number))
     made: list[Policy] = []
     sets = root.get("acl-sets", "acl-set")
-    for name, node in sets.pairs() if sets is not None else ():
+    for title, node in sets.pairs() if sets is not None else ():
         if node.members is None:
             continue
+        name = title.replace(" ", "_").replace("-", "_").upper()
         known = tables.get(name)
         kind = known.word("type") if known else ""
+        family, purpose = FAMILIES.get(kind.upper(), 0), _purpose(kind)
         rules: list[_Found] = []
         entries = node.get("acl-entries", "acl-entry")
         for number, entry in entries.pairs() if entries is not None else ():
-            rules.append(_entry(number, entry, FAMILIES.get(kind, 0), ledger, by_number))
+            rules.append(_entry(number, entry, family, ledger, by_number, is_mirror=purpose == "mirror"))
         ordered = tuple(found.rule for found in sorted(rules, key=lambda found: found.order))
-        bindings = _bindings(known) if known else ()
-        family, notes = FAMILIES.get(kind, 0), (*(_notes(known) if known else ()), LOADER_NOTE)
-        made.append(
-            Policy(name, ordered, Action.DENY, family, bindings, tuple(node.numbers), purpose=_purpose(kind), notes=notes)
-        )
+        bindings, notes = (_bindings(known), _notes(known)) if known else ((), ())
+        adds_deny = purpose != "mirror" and (known is None or known.word("stage").lower() != "egress")
+        default, notes = (Action.DENY, (*notes, LOADER_NOTE)) if adds_deny else (Action.PERMIT, notes)
+        lines = tuple(sorted({*node.numbers, *(known.lines if known else ())}))
+        made.append(Policy(name, ordered, default, family, bindings, lines, purpose=purpose, notes=notes))
     return made
 
 
-def _entry(number: str, node: Node, family: int, ledger: LineLedger, by_number: dict[int, Line]) -> _Found:
+def _entry(number: str, node: Node, family: int, ledger: LineLedger, by_number: dict[int, Line], *, is_mirror: bool) -> _Found:
+    """In a table that mirrors, ACCEPT means to mirror."""
     draft = _Draft(Fields(family))
     sequence = node.get("config", "sequence-id")
     text = sequence.text if sequence is not None else number
@@ -232,7 +235,8 @@ def _entry(number: str, node: Node, family: int, ledger: LineLedger, by_number: 
             draft.enabled = False
             draft.fields.unresolved.append(f"{name} {words}"[:120])
     title = f"RULE_{order if is_decimal(text) else number}"
-    rule = Rule(title, draft.action, draft.fields.match(), tuple(node.numbers), "", draft.enabled, None, draft.comment, "", title)
+    action = Action.CONTINUE if is_mirror and draft.action is Action.PERMIT else draft.action
+    rule = Rule(title, action, draft.fields.match(), tuple(node.numbers), "", draft.enabled, None, draft.comment, "", title)
     return _Found(order, rule)
 
 

@@ -31,7 +31,7 @@ def interfaces(database: Database) -> tuple[Interface, ...]:
     found: dict[str, Interface] = {}
     for table in PHYSICAL:
         for row in database.rows(table):
-            found[row.name] = _port(row)
+            found[row.name] = _port(row, "down" if table == "PORT" else "up")  # defaults of the YANG models
     for table in WITH_ADDRESSES:
         for row in database.rows(table):
             name = row.key[0]
@@ -46,13 +46,13 @@ def interfaces(database: Database) -> tuple[Interface, ...]:
     return tuple(found.values())
 
 
-def _port(row: Row) -> Interface:
+def _port(row: Row, default_status: str) -> Interface:
     speed, mtu = row.word("speed"), row.word("mtu")
     return Interface(
         row.name,
         description=row.word("description") or row.word("alias"),
         speed_bps=int(speed) * MBIT if is_decimal(speed) and len(speed) < 9 else None,
-        enabled=row.word("admin_status") != "down",
+        enabled=(row.word("admin_status") or default_status) != "down",
         lines=row.lines,
         mtu=int(mtu) if is_decimal(mtu) and len(mtu) < 6 else None,
     )
@@ -100,8 +100,12 @@ def nat_rules(database: Database, ledger: LineLedger, by_number: dict[int, Line]
                 "" if service == "NULL" else service,
                 "NAT_BINDINGS",
                 references=tuple(part for part in (row.word("nat_pool"), acl) if part),
+                notes=_twice(row),
             )
         )
+    switch = database.find("NAT_GLOBAL", "Values")
+    if switch is not None and switch.word("admin_mode") == "disabled":
+        return tuple(replace(rule, enabled=False) for rule in found)
     return tuple(found)
 
 
@@ -120,7 +124,13 @@ def _static(table: str, row: Row) -> NatRule:
     match = _one_side(outside, service, is_source)
     to = row.word("local_ip")
     source, destination = (to, "") if is_source else ("", to)
-    return NatRule(row.name, NatKind.STATIC, match, row.lines, source, destination, port, table)
+    return NatRule(row.name, NatKind.STATIC, match, row.lines, source, destination, port, table, notes=_twice(row))
+
+
+def _twice(row: Row) -> tuple[str, ...]:
+    """Entries with one number translate both sides of a packet together."""
+    number = row.word("twice_nat_id")
+    return (f"twice_nat_id {number}",) if number not in ("", "NULL") else ()
 
 
 def _one_side(address: AddressSet, services: tuple[Service, ...], is_source: bool) -> Match:
