@@ -11,7 +11,7 @@ from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.ios_acl import PRECEDENCES
 from policyhub.vendorkit.ios_police import SIZES, has_no_field, read_police, read_police_line
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, take_rate
 
 COPIED = ("cos", "dscp", "precedence", "qos-group")
 ALL_MARKS = frozenset(range(64))
@@ -27,12 +27,13 @@ VERBATIM = (
 class MqcSyntax:
     """What one platform writes beside the common grammar.
 
-    any_by_default: a class-map without match-any or match-all takes any of its lines; any_types: so do
-    those of these types. verbatim: criteria kept as words.
+    types: what may stand behind `type`. any_by_default: a class-map without match-any or match-all takes any of its lines;
+    any_types: so do those of these types. verbatim: criteria kept as words.
     actions: more lines of a class, or other readings of the common ones. kept: lines of a class without a field in the model,
     which its notes keep verbatim. predefined: what a class takes that the device knows without configuration.
     """
 
+    types: tuple[str, ...] = ("qos", "queuing", "queueing")
     any_by_default: bool = False
     any_types: tuple[str, ...] = ()
     verbatim: tuple[str, ...] = VERBATIM
@@ -52,6 +53,14 @@ class Mqc:
     policy_maps: dict[str, Block] = field(default_factory=dict)
     attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
     aggregate_policers: dict[str, Block] = field(default_factory=dict)
+
+    def typed(self, block: Block) -> tuple[Words, str]:
+        """The words behind `class-map|policy-map|service-policy [type T]`, and T, "qos" without one. Raises NotUnderstood."""
+        words = Words(block.words, 1)
+        kind = words.next("a type").lower() if words.accept("type") else "qos"
+        if kind not in self.syntax.types:
+            raise NotUnderstood(f"{block.words[0].lower()} type {kind[:40]!r} is not modelled")
+        return words, kind
 
     def add_class_map(self, name: str, block: Block) -> None:
         self.class_maps[name] = reopened(self.class_maps.get(name), block)
@@ -327,7 +336,7 @@ def _priority(line: Line) -> QosClass:
     if words.accept("percent"):
         queue = replace(queue, ceiling_percent=percentage(words))
     elif words:
-        queue = replace(queue, ceiling_bps=_rate(words, 1000))
+        queue = replace(queue, ceiling_bps=take_rate(words, 1000))
     if words:
         number_in(words.next(), 1, 10**12, "a burst in bytes")
     return replace(line.made, queue=queue)
@@ -347,7 +356,7 @@ def _bandwidth(line: Line) -> QosClass:
     elif words.accept("percent"):
         queue = replace(queue, guaranteed_percent=percentage(words))
     else:
-        queue = replace(queue, guaranteed_bps=_rate(words, 1000))
+        queue = replace(queue, guaranteed_bps=take_rate(words, 1000))
     words.accept("account")
     return replace(line.made, queue=queue)
 
@@ -356,13 +365,13 @@ def _shape(line: Line) -> QosClass:
     """`shape average|peak RATE [BC [BE]]` in bit/s and bits, `shape average percent N`, `shape kbps N`."""
     words = line.words
     if words.accept("kbps"):
-        return replace(line.made, shaper=Shaper(_rate(words, 1000)))
+        return replace(line.made, shaper=Shaper(take_rate(words, 1000)))
     if not words.accept("average", "peak"):
         raise NotUnderstood("average or peak is expected")
     if words.accept("percent"):
         shaper = Shaper(None, percent=percentage(words))
     else:
-        shaper = Shaper(_rate(words, 1))
+        shaper = Shaper(take_rate(words))
         if is_decimal(words.peek()):
             shaper = replace(shaper, burst_bytes=number_in(words.next(), 0, 10**12, "a burst in bits") // 8)
     while is_decimal(words.peek()) or words.peek().lower() == "ms":
@@ -432,15 +441,6 @@ ACTIONS: dict[str, Callable[[Line], QosClass]] = {
     "description": _nothing,
     "exit": _nothing,
 }
-
-
-def _rate(words: Words, default_unit_bps: int) -> int:
-    text = words.next("a rate")
-    unit = words.accept("bps", "kbps", "mbps", "gbps")
-    rate = rate_bps(text, unit, default_unit_bps)
-    if rate is None:
-        raise NotUnderstood(f"{text[:40]!r} is not a rate")
-    return rate
 
 
 def _ceiling(made: QosClass) -> QosClass:

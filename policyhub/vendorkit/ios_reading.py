@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import AddressSet
@@ -85,6 +87,40 @@ class IosReading:
 
     def attach(self, policy: str, interface: str, direction: str, line: int) -> None:
         self.mqc.attach(policy, interface, direction, line)
+
+
+def read_class_map(reading: IosReading, block: Block) -> None:
+    """`class-map [type T] [match-any|match-all] NAME`. Raises NotUnderstood."""
+    words, _ = reading.mqc.typed(block)
+    words.accept("match-any", "match-all")
+    reading.mqc.add_class_map(words.next("a name"), block)
+
+
+def read_policy_map(reading: IosReading, block: Block) -> None:
+    """`policy-map [type T] NAME`. Raises NotUnderstood."""
+    words, _ = reading.mqc.typed(block)
+    reading.mqc.add_policy_map(words.next("a name"), block)
+
+
+def read_access_class(reading: IosReading, place: str, block: Block) -> None:
+    """`[ip|ipv6] access-class NAME in|out` below `line`."""
+    for child in block.children:
+        words = Words(child.words)
+        family = 6 if words.accept("ipv6") else 4
+        words.accept("ip")
+        if not words.accept("access-class"):
+            continue
+        with reading.ledger.booking(child.line):
+            name, direction = words.next("an access list"), words.next("in or out").lower()
+            reading.bind(family, name, place, "local" if direction == "in" else "out", child.number)
+
+
+def remove_list(reading: IosReading, header: re.Match[str] | None, families: Mapping[str, int]) -> None:
+    """`no ip access-list X` in a script: what stood above is gone. Raises NotUnderstood without a header."""
+    if header is None:
+        raise NotUnderstood("a command, not configuration")
+    gone = reading.configured.pop((families[header["kind"]], header["name"]), None)
+    reading.ledger.understood(*(gone.lines if gone else ()))
 
 
 def collect(reading: IosReading, key: AclKey, form: str, block: Block, shown: bool = False) -> AccessList:

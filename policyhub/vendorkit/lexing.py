@@ -196,6 +196,15 @@ def rate_bps(text: str, unit: str = "", default_unit_bps: int = 1) -> int | None
     return round(float(found[1]) * scale)
 
 
+def take_rate(words: Words, default_unit_bps: int = 1) -> int:
+    """A rate with its unit as part of the word or behind it, in bit/s. Raises NotUnderstood."""
+    text = words.next("a rate")
+    rate = rate_bps(text, words.accept("bps", "kbps", "mbps", "gbps"), default_unit_bps)
+    if rate is None:
+        raise NotUnderstood(f"{text[:40]!r} is not a rate")
+    return rate
+
+
 def percentage(words: Words) -> float:
     """A whole number in 0..100. Raises NotUnderstood."""
     return float(number_in(words.next("a percentage"), 0, 100, "a percentage"))

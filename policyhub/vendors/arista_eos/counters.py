@@ -6,8 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendorkit.blocks import read_lines
-from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.ios_counters import hostname_in, listed
 
 HEADER = re.compile(r"^(?:Standard )?(?:IP|IPV6|MAC) Access List (?P<name>\S+)(?: \[.*\])?$")
 SEEN = re.compile(r"^[ \t]*(?:Standard )?(?:IP|IPV6|MAC) Access List \S+", re.MULTILINE)
@@ -26,22 +25,11 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     lists: dict[str, list[HitCount]] = {}
     counting: set[str] = set()
-    name = hostname = ""
-    for line in read_lines(text):
-        if not line.text or len(line.text) > MAX_LINE:
-            continue
-        header = HEADER.match(line.text)
-        if header is not None:
-            name = header["name"]
-            continue
-        if line.text.startswith("hostname "):
-            hostname = line.text[9:].strip()
-        entry = ENTRY.match(line.text)
-        if line.indent == 0 and entry is None:
-            name = ""
-        elif name and line.text in ("counters per-entry", "statistics per-entry"):
-            counting.add(name)
-        elif name and entry is not None:
+    for name, line, entry in listed(text, HEADER, ENTRY):
+        if entry is None:
+            if line.indent and line.text in ("counters per-entry", "statistics per-entry"):
+                counting.add(name)
+        else:
             found = MATCH.search(line.text)
             if found is not None:
                 counting.add(name)
@@ -51,7 +39,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     told = {key: rows for key, rows in lists.items() if key in counting} or lists
     rows = tuple(row for rows in told.values() for row in rows)
     return HitSample(
-        "arista_eos", "packets", rows, enabled=bool(counting), zero_is_printed=False, read_at=read_at, hostname=hostname
+        "arista_eos", "packets", rows, enabled=bool(counting), zero_is_printed=False, read_at=read_at, hostname=hostname_in(text)
     )
 
 

@@ -12,7 +12,16 @@ from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_ports import Port, read_interface
-from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding, take_direction
+from policyhub.vendorkit.ios_reading import (
+    Gaps,
+    IosReading,
+    collect,
+    list_policies,
+    read_class_map,
+    remove_list,
+    take_binding,
+    take_direction,
+)
 from policyhub.vendorkit.ios_tables import default_marks
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
@@ -193,12 +202,7 @@ def _list(reading: Reading, block: Block) -> None:
 
 
 def _removed(reading: Reading, block: Block) -> None:
-    """`no ip access-list X` in a script: what stood above is gone."""
-    header = REMOVED.match(block.text)
-    if header is None:
-        raise NotUnderstood("a command, not configuration")
-    gone = reading.configured.pop((FAMILY[header["kind"]], header["name"]), None)
-    reading.ledger.understood(*(gone.lines if gone else ()))
+    remove_list(reading, REMOVED.match(block.text), FAMILY)
 
 
 def _interface(reading: Reading, block: Block) -> None:
@@ -313,7 +317,7 @@ def _pfc(reading: Reading, block: Block) -> None:
 
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "interface": _interface,
-    "class-map": qos.read_class_map,
+    "class-map": read_class_map,
     "policy-map": qos.read_policy_map,
     "qos": qos.read_global,
     "priority-flow-control": _pfc,

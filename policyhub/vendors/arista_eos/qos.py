@@ -11,13 +11,11 @@ from policyhub.vendorkit.ios_mqc import VERBATIM, Line, MqcSyntax
 from policyhub.vendorkit.ios_police import SIZES, read_police
 from policyhub.vendorkit.ios_reading import take_direction
 from policyhub.vendorkit.ios_tables import mark_by_default
-from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, take_rate
 from policyhub.vendors.arista_eos.reading import Reading
 
-TYPES = ("qos", "quality-of-service", "pbr", "copp", "pdp", "control-plane")
 KEPT = re.compile(r"^(?:set (?:drop-precedence|nexthop(?:-group)?|interface)\b|(?:shape|bandwidth) pps \d|count$|exit$|sflow)")
 KNOWN_CLASS = re.compile(r"^(?:copp-system-|built-in )")
-RATES = ("bps", "kbps", "mbps", "gbps")
 MAP_KINDS = {
     ("cos", "traffic-class"): "pcp-to-class",
     ("traffic-class", "tx-queue"): "class-to-queue",
@@ -34,20 +32,8 @@ def predefined(name: str) -> ClassMatch | None:
     return ClassMatch(other=(f"predefined class {name}",)) if KNOWN_CLASS.match(name) else None
 
 
-def read_class_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
-    words.accept("match-any", "match-all")
-    reading.mqc.add_class_map(words.next("a name"), block)
-
-
 def read_policy_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
+    words, kind = reading.mqc.typed(block)
     words.accept("shared")
     name = words.next("a name")
     if kind == "copp" and name not in reading.mqc.policy_maps:
@@ -57,10 +43,7 @@ def read_policy_map(reading: Reading, block: Block) -> None:
 
 def read_service_policy(reading: Reading, place: str, block: Block) -> None:
     """`service-policy [type T] input|output NAME`."""
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"service-policy type {kind[:40]!r} is not modelled")
+    words, _ = reading.mqc.typed(block)
     direction = take_direction(words)
     words.accept("shared")
     reading.attach(words.next("a policy map"), place, direction, block.number)
@@ -72,7 +55,7 @@ def _police(line: Line) -> QosClass:
     words = line.words
     if not words.accept("rate"):
         return replace(line.made, policer=read_police(words))
-    rate = _rate(words)
+    rate = take_rate(words)
     burst: int | None = None
     if words.accept("burst-size"):
         size = number_in(words.next("a burst"), 0, 10**12, "a burst")
@@ -85,14 +68,6 @@ def _police(line: Line) -> QosClass:
         policer = replace(policer, exceed_action=" ".join(action))
         words.rest()
     return replace(line.made, policer=policer)
-
-
-def _rate(words: Words) -> int:
-    text = words.next("a rate")
-    rate = rate_bps(text, words.accept(*RATES))
-    if rate is None:
-        raise NotUnderstood(f"{text[:40]!r} is not a rate")
-    return rate
 
 
 def _unit_first(line: Line) -> int:
@@ -111,6 +86,7 @@ def _bandwidth(line: Line) -> QosClass:
 
 
 SYNTAX = MqcSyntax(
+    types=("qos", "quality-of-service", "pbr", "copp", "pdp", "control-plane"),
     any_by_default=True,
     verbatim=(*VERBATIM, "ip", "ipv6", "mac", "inner"),
     actions={"police": _police, "shape": _shape, "bandwidth": _bandwidth},

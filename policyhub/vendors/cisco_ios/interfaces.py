@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from policyhub.domain.device_config import Interface
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_ports import parent_of
+from policyhub.vendorkit.ios_reading import read_access_class
 from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal
 from policyhub.vendorkit.time_ranges import read_time_range
 from policyhub.vendors.cisco_ios import maps, port_queues
@@ -59,7 +60,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     for child in block.children:
         _book(reading, port, child, lines)
         port.place = f"{name} {child.text}"
-        for below in (deeper for top in child.children for deeper in top.walk()):
+        for below in child.below():
             _book(reading, port, below, lines)
         port.place = name
     reading.interfaces[name] = replace(port.interface, lines=(*port.interface.lines, *lines))
@@ -112,11 +113,7 @@ def _bind(reading: Reading, family: int, place: str, child: Block, at: int) -> N
 
 
 def _attach(reading: Reading, place: str, child: Block) -> None:
-    words = Words(child.words, 1)
-    if words.accept("type"):
-        kind = words.next("a type").lower()
-        if kind not in ("qos", "queuing", "queueing"):
-            raise NotUnderstood(f"service-policy type {kind[:40]!r} is not modelled")
+    words, _ = reading.mqc.typed(child)
     direction = words.next("input or output").lower()
     if direction not in ("input", "output"):
         raise NotUnderstood(f"{direction[:40]!r} is not input or output")
@@ -157,16 +154,7 @@ def _line(reading: Reading, port: _Port, child: Block) -> bool:
 
 def read_line(reading: Reading, block: Block) -> None:
     """`line vty 0 4` with `access-class NAME in [vrf-also]`."""
-    place = block.text.removeprefix("line ")
-    for child in block.children:
-        words = Words(child.words)
-        family = 6 if words.accept("ipv6") else 4
-        words.accept("ip")
-        if not words.accept("access-class"):
-            continue
-        with reading.ledger.booking(child.line):
-            name, direction = words.next("an access list"), words.next("in or out").lower()
-            reading.bind(family, name, place, "local" if direction == "in" else "out", child.number)
+    read_access_class(reading, block.text.removeprefix("line "), block)
 
 
 def read_control_plane(reading: Reading, block: Block) -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from policyhub.domain.addresses import ANY4, AddressSet
 from policyhub.domain.evaluation import Seen, Stage, StageKind
 from policyhub.domain.nat import NatKind, NatRule
-from policyhub.domain.objects import AddressObject
 from policyhub.domain.rules import Match
 from policyhub.domain.services import ANY_SERVICE, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, masked_set, number_in, prefix_set, range_set
+from policyhub.vendorkit.ios_nat import read_pool, take_target
+from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, masked_set, number_in, prefix_set
 from policyhub.vendors.cisco_ios.reading import NAMES, Reading
 
 BARE = (
@@ -26,7 +26,7 @@ def read_nat(reading: Reading, block: Block) -> None:
     """A line of the system. Raises NotUnderstood on what is no translation."""
     words = Words(block.words, 2)
     if words.accept("pool"):
-        reading.pools.append(_pool(reading, words, block))
+        reading.pools.append(read_pool(reading.ledger, words, block, _pool_options))
         return
     side = words.accept("inside", "outside")
     end = words.accept("source", "destination") if side else words.accept("source")  # without a side: between `ip nat enable`
@@ -96,15 +96,7 @@ def _dynamic(reading: Reading, words: Words, rule_set: str, start: int, line: in
     name = words.next("a name")
     if kind == "list":
         reading.selectors.add(name)
-    references, notes = [name], []
-    if words.accept("pool"):
-        translated = words.next("a pool")
-        references.append(translated)
-    elif words.accept("interface"):
-        translated = "interface"
-        notes.append(f"interface {words.next('an interface')}")
-    else:
-        raise NotUnderstood("pool or interface is expected")
+    translated, pools, notes = take_target(words)
     title = " ".join([rule_set, *words.words[start : words.at]])
     notes += _notes(words)
     match = Match(ANY4, ANY4, conditions=(f"{'access-list' if kind == 'list' else 'route-map'} {name}",))
@@ -117,7 +109,7 @@ def _dynamic(reading: Reading, words: Words, rule_set: str, start: int, line: in
         "" if is_destination else translated,
         translated if is_destination else "",
         rule_set=rule_set,
-        references=tuple(references),
+        references=(name, *pools),
         notes=tuple(notes),
     )
 
@@ -136,15 +128,8 @@ def _notes(words: Words) -> list[str]:
     return found
 
 
-def _pool(reading: Reading, words: Words, block: Block) -> AddressObject:
-    """`pool N A B netmask M|prefix-length L [type rotary]`, or `address A B` below. Raises NotUnderstood."""
-    name = words.next("a name")
-    found: AddressSet | None = None
-    if words.peek().lower() not in ("prefix-length", "netmask", ""):
-        low, high = words.next("an address"), words.next("an address")
-        found = range_set(low, high)
-        if found is None:
-            raise NotUnderstood("the pool is not a range of addresses")
+def _pool_options(words: Words) -> None:
+    """`netmask M|prefix-length L [type rotary]` and options without a field. Raises NotUnderstood."""
     while words:
         word = words.next().lower()
         if word == "prefix-length":
@@ -153,17 +138,6 @@ def _pool(reading: Reading, words: Words, block: Block) -> AddressObject:
             words.next("a value")
         elif word not in ("add-route", "accounting", "arp-ping"):
             raise NotUnderstood(f"{word[:40]!r} is not understood in a pool")
-    lines = [block.number]
-    for child in block.children:
-        below = Words(child.words)
-        part = range_set(below.next(), below.next()) if below.accept("address") and below.peek(1) else None
-        if part is None:
-            reading.ledger.unparsed(child.line, "address FIRST LAST is expected")
-            continue
-        found = part if found is None else found.union(part)
-        lines.append(child.number)
-        reading.ledger.understood(child.number)
-    return AddressObject(name, found, "pool", tuple(lines))
 
 
 def rules(reading: Reading) -> Iterator[NatRule]:

@@ -9,7 +9,7 @@ from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
-from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route, without_banners
+from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_tables import read_table_map, table_maps
 from policyhub.vendorkit.ios_vlan_maps import policies as vlan_policies
@@ -51,7 +51,6 @@ SIGNS = (
 ACL_HEADER = re.compile(
     r"^(ip|ipv6|mac) access-list |^(Standard|Extended|Role-based|Reflexive|FQDN) (IP|MAC) access list |^IPv6 .*access list "
 )
-ECHOED = re.compile(r"^(\S*[#>]\s*)?(show|sh|sho|terminal) [a-z].*$", re.IGNORECASE)
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "object-group": objects.read_group,
     "network": objects.read_group,

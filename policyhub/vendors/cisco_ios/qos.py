@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+from policyhub.vendorkit import ios_reading
 from policyhub.vendorkit.blocks import Block, reopened
-from policyhub.vendorkit.lexing import NotUnderstood, Words
+from policyhub.vendorkit.lexing import Words
 from policyhub.vendors.cisco_ios.reading import Reading
 
-QOS_TYPES = ("qos", "queuing", "queueing")
 INSPECTED = ("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
 
 
 def read_class_map(reading: Reading, block: Block) -> None:
     """`class-map [type ..] [match-any|match-all] NAME`; match-all is the default."""
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind == "inspect":
-        words.accept(*INSPECTED)
+    words = _inspect(block)
+    if words is not None:
         words.accept("match-any", "match-all")
         name = words.next("a name")
         reading.inspect_classes[name] = reopened(reading.inspect_classes.get(name), block)
         reading.mqc.note_lists(block)
-        return
-    if kind not in QOS_TYPES:
-        raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
-    words.accept("match-any", "match-all")
-    reading.mqc.add_class_map(words.next("a name"), block)
+    else:
+        ios_reading.read_class_map(reading, block)
 
 
 def read_policy_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind == "inspect":
-        words.accept(*INSPECTED)
+    words = _inspect(block)
+    if words is not None:
         reading.inspect_policies[words.next("a name")] = block
-        return
-    if kind not in QOS_TYPES:
-        raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
-    reading.mqc.add_policy_map(words.next("a name"), block)
+    else:
+        ios_reading.read_policy_map(reading, block)
+
+
+def _inspect(block: Block) -> Words | None:
+    """The words behind `type inspect [protocol]`; None when it is of another type."""
+    words = Words(block.words, 1)
+    if not words.accept("type") or not words.accept("inspect"):
+        return None
+    words.accept(*INSPECTED)
+    return words

@@ -6,8 +6,7 @@ import re
 from datetime import datetime
 
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendorkit.blocks import read_lines
-from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.ios_counters import hostname_in, listed
 
 HEADER = re.compile(r"^(?:ipv4|ipv6|ethernet-services) access-list (?P<name>\S+)$")
 ENTRY = re.compile(r"^(?P<number>\d{1,10}) (?:permit|deny) ?")
@@ -24,21 +23,9 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if SEEN.search(text) is None and ECHO.search(text) is None:
         return None
     hits: list[HitCount] = []
-    name = hostname = ""
-    for line in read_lines(text):
-        if not line.text or len(line.text) > MAX_LINE:
-            continue
-        header = HEADER.match(line.text)
-        if header is not None:
-            name = header["name"]
-            continue
-        if line.text.startswith("hostname "):
-            hostname = line.text[9:].strip()
-        entry = ENTRY.match(line.text)
-        if entry is None:
-            name = name if line.indent else ""
-        elif name:
+    for name, line, entry in listed(text, HEADER, ENTRY):
+        if entry is not None:
             found = MATCHES.search(line.text)
             key = f"{name} {entry['number']}"
             hits.append(HitCount(name, key, int(found["hits"]) if found else None, line=line.number))
-    return HitSample("cisco_iosxr", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname)
+    return HitSample("cisco_iosxr", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname_in(text))

@@ -17,7 +17,16 @@ from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, 
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
-from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_direction
+from policyhub.vendorkit.ios_reading import (
+    Gaps,
+    IosReading,
+    collect,
+    list_policies,
+    read_class_map,
+    read_policy_map,
+    remove_list,
+    take_direction,
+)
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
 from policyhub.vendors.cisco_iosxr import management, qos
@@ -214,12 +223,7 @@ def _list(reading: Reading, block: Block) -> None:
 
 
 def _removed(reading: Reading, block: Block) -> None:
-    """`no ipv4 access-list X` in a script: what stood above is gone."""
-    header = REMOVED.match(block.text)
-    if header is None:
-        raise NotUnderstood("a command, not configuration")
-    gone = reading.configured.pop((FAMILY[header["kind"]], header["name"]), None)
-    reading.ledger.understood(*(gone.lines if gone else ()))
+    remove_list(reading, REMOVED.match(block.text), FAMILY)
 
 
 def _group(reading: Reading, block: Block) -> None:
@@ -303,8 +307,8 @@ def _flowspec(reading: Reading, block: Block) -> None:
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "object-group": _group,
     "interface": _interface,
-    "class-map": qos.read_class_map,
-    "policy-map": qos.read_policy_map,
+    "class-map": read_class_map,
+    "policy-map": read_policy_map,
     "control-plane": management.read_control_plane,
     "line": management.read_line,
     "ntp": management.read_ntp,

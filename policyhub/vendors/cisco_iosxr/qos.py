@@ -12,10 +12,9 @@ from policyhub.vendorkit.ios_mqc import ACTIONS, VERBATIM, Line, MqcSyntax
 from policyhub.vendorkit.ios_police import SIZES
 from policyhub.vendorkit.ios_reading import take_direction
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, take_rate
 from policyhub.vendors.cisco_iosxr.reading import Reading
 
-TYPES = ("qos", "traffic", "pbr", "accounting", "redirect", "performance-traffic", "queuing")
 PER_SECOND = {"ms": 1000, "us": 10**6}
 THRESHOLDS = re.compile(rf"^(\d+) ({'|'.join(SIZES)}) (\d+) ({'|'.join(SIZES)})$", re.IGNORECASE)
 KEPT = re.compile(
@@ -25,29 +24,9 @@ KEPT = re.compile(
 )
 
 
-def read_class_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
-    words.accept("match-any", "match-all")
-    reading.mqc.add_class_map(words.next("a name"), block)
-
-
-def read_policy_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
-    reading.mqc.add_policy_map(words.next("a name"), block)
-
-
 def read_service_policy(reading: Reading, place: str, block: Block) -> None:
     """`service-policy [type T] input|output NAME [account ..]`; flowspec attaches without a direction."""
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"service-policy type {kind[:40]!r} is not modelled")
+    words, _ = reading.mqc.typed(block)
     direction = take_direction(words) if words.peek(1) else "in"
     reading.attach(words.next("a policy map"), place, direction, block.number)
 
@@ -57,14 +36,7 @@ def _shape(line: Line) -> QosClass:
     words = line.words
     if not words.accept("average"):
         raise NotUnderstood("average is expected")
-    if words.accept("percent"):
-        shaper = Shaper(None, percent=percentage(words))
-    else:
-        text = words.next("a rate")
-        rate = rate_bps(text, words.accept("bps", "kbps", "mbps", "gbps"))
-        if rate is None:
-            raise NotUnderstood(f"{text[:40]!r} is not a rate")
-        shaper = Shaper(rate)
+    shaper = Shaper(None, percent=percentage(words)) if words.accept("percent") else Shaper(take_rate(words))
     if is_decimal(words.peek()):
         size = number_in(words.next(), 0, 10**12, "a burst")
         unit = words.accept(*SIZES, "ms", "us", "packets", "cells") or "bytes"
@@ -87,6 +59,7 @@ def _random_detect(line: Line) -> QosClass:
 
 
 SYNTAX = MqcSyntax(
+    types=("qos", "traffic", "pbr", "accounting", "redirect", "performance-traffic", "queuing"),
     any_by_default=True,
     verbatim=(
         *VERBATIM,

@@ -6,8 +6,7 @@ import re
 from datetime import datetime
 
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendorkit.blocks import read_lines
-from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.ios_counters import hostname_in, listed
 
 HEADER = re.compile(r"^(?:IP|IPv6|MAC) access list (?P<name>\S+)$")
 SEEN = re.compile(r"^[ \t]*(?:IP|IPv6|MAC) access list \S+[ \t\r]*$", re.MULTILINE)
@@ -23,25 +22,12 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if SEEN.search(text) is None:
         return None
     hits: list[HitCount] = []
-    name, hostname, counts = "", "", False
-    for line in read_lines(text):
-        if not line.text or len(line.text) > MAX_LINE:
-            continue
-        header = HEADER.match(line.text)
-        if header is not None:
-            name = header["name"]
-            continue
-        if line.text.startswith("hostname "):
-            hostname = line.text[9:].strip()
-        if line.text == "statistics per-entry" and name:
-            counts = True
-        entry = ENTRY.match(line.text)
+    counts = False
+    for name, line, entry in listed(text, HEADER, ENTRY):
         if entry is None:
-            if line.indent == 0:
-                name = ""
-            continue
-        if name:
+            counts = counts or line.text == "statistics per-entry"
+        else:
             found = MATCH.search(line.text)
             counts = counts or found is not None
             hits.append(HitCount(name, f"{name} {entry['number']}", int(found["hits"]) if found else None, line=line.number))
-    return HitSample("cisco_nxos", "matches", tuple(hits), enabled=counts, read_at=read_at, hostname=hostname)
+    return HitSample("cisco_nxos", "matches", tuple(hits), enabled=counts, read_at=read_at, hostname=hostname_in(text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from policyhub.domain.addresses import ANY4
 from policyhub.domain.nat import NatKind, NatRule
-from policyhub.domain.objects import AddressObject
 from policyhub.domain.rules import Match
 from policyhub.domain.services import ANY_SERVICE, Service
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, number_in, prefix_set, range_set
+from policyhub.vendorkit.ios_nat import read_pool, take_target
+from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, number_in, prefix_set
 from policyhub.vendors.cisco_nxos.reading import NAMES, Reading
 
 
@@ -16,7 +16,7 @@ def read_nat(reading: Reading, block: Block) -> None:
     """Global lines. Raises NotUnderstood."""
     words = Words(block.words, 2)
     if words.accept("pool"):
-        reading.pools.append(_pool(reading, words, block))
+        reading.pools.append(read_pool(reading.ledger, words, block, _pool_options))
         return
     if words.accept("translation"):
         words.rest()  # timers and limits of the table
@@ -61,20 +61,12 @@ def _dynamic(reading: Reading, words: Words, rule_set: str, start: int, line: in
     """`list ACL pool P|interface X [overload] ..`."""
     acl = words.next("an access list")
     reading.selectors.add(acl)
-    references, notes = [acl], []
-    if words.accept("pool"):
-        translated = words.next("a pool")
-        references.append(translated)
-    elif words.accept("interface"):
-        translated = "interface"
-        notes.append(f"interface {words.next('an interface')}")
-    else:
-        raise NotUnderstood("pool or interface is expected")
+    translated, pools, notes = take_target(words)
     name = " ".join([rule_set, *words.words[start : words.at]])
     notes += _notes(words)
     match = Match(ANY4, ANY4, conditions=(f"access-list {acl}",))
     return NatRule(
-        name, NatKind.SOURCE, match, (line,), translated, rule_set=rule_set, references=tuple(references), notes=tuple(notes)
+        name, NatKind.SOURCE, match, (line,), translated, rule_set=rule_set, references=(acl, *pools), notes=tuple(notes)
     )
 
 
@@ -92,25 +84,10 @@ def _notes(words: Words) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pool(reading: Reading, words: Words, block: Block) -> AddressObject:
-    """`pool N A B prefix-length L|netmask M`, or `address A B` below. Raises NotUnderstood."""
-    name = words.next("a name")
-    found = None
-    if words.peek().lower() not in ("prefix-length", "netmask", ""):
-        found = range_set(words.next("an address"), words.next("an address"))
-        if found is None:
-            raise NotUnderstood("the pool is not a range of addresses")
+def _pool_options(words: Words) -> None:
+    """`prefix-length L|netmask M`. Raises NotUnderstood."""
     if words.accept("prefix-length"):
         number_in(words.next("a length"), 1, 32, "a prefix length")
     elif words.accept("netmask"):
         words.next("a mask")
     words.end()
-    for child in block.children:
-        below = Words(child.words)
-        part = range_set(below.next(), below.next()) if below.accept("address") and below.peek(1) else None
-        if part is None:
-            reading.ledger.unparsed(child.line, "address FIRST LAST is expected")
-            continue
-        found = part if found is None else found.union(part)
-        reading.ledger.understood(child.number)
-    return AddressObject(name, found, "pool", block.numbers)

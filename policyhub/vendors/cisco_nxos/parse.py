@@ -15,12 +15,24 @@ from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, 
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
-from policyhub.vendorkit.ios_reading import Gaps, IosReading, collect, list_policies, take_binding
+from policyhub.vendorkit.ios_reading import (
+    Gaps,
+    IosReading,
+    collect,
+    list_policies,
+    read_access_class,
+    read_class_map,
+    read_policy_map,
+    remove_list,
+    take_binding,
+)
 from policyhub.vendorkit.ios_tables import default_marks, mark_by_default, read_table_map, table_maps
+from policyhub.vendorkit.ios_vlan_maps import policies as vlan_policies
+from policyhub.vendorkit.ios_vlan_maps import read_vlan
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in, score
 from policyhub.vendorkit.time_ranges import read_time_range
-from policyhub.vendors.cisco_nxos import nat, qos, vlan_maps
+from policyhub.vendors.cisco_nxos import nat, qos
 from policyhub.vendors.cisco_nxos.reading import ACL, NAMES, PACKAGE, Reading
 
 NAME = "cisco_nxos"
@@ -70,7 +82,7 @@ def parse(text: str) -> DeviceConfig:
     blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
     for block in blocks:
         _dispatch(reading, block)
-    policies: list[Policy] = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *vlan_maps.policies(reading)]
+    policies: list[Policy] = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *vlan_policies(reading)]
     found = [*qos_policies(reading.mqc), *default_marks(reading)]
     lossless = qos.losslessness(reading, found)
     excuse_paths(reading.ledger, blocks, IGNORED)
@@ -139,7 +151,7 @@ def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:
     if first in ("ip", "ipv6") and second == "route":
         return _route
     if first == "vlan" and second in ("access-map", "filter"):
-        return vlan_maps.read_vlan
+        return read_vlan
     if (first, second) in (("system", "qos"), ("vrf", "context")):
         return qos.read_place if first == "system" else _vrf
     return HANDLERS.get(first)
@@ -155,12 +167,7 @@ def _list(reading: Reading, block: Block) -> None:
 
 
 def _removed(reading: Reading, block: Block) -> None:
-    """`no ip access-list X` in a script: what stood above is gone."""
-    header = REMOVED.match(block.text)
-    if header is None:
-        raise NotUnderstood("a command, not configuration")
-    gone = reading.configured.pop((FAMILY[header["kind"]], header["name"]), None)
-    reading.ledger.understood(*(gone.lines if gone else ()))
+    remove_list(reading, REMOVED.match(block.text), FAMILY)
 
 
 def _group(reading: Reading, block: Block) -> None:
@@ -201,16 +208,7 @@ def _port_line(reading: IosReading, port: Port, child: Block) -> bool:
 
 
 def _line(reading: Reading, block: Block) -> None:
-    """`line vty` with `[ipv6] access-class NAME in|out`."""
-    for child in block.children:
-        words = Words(child.words)
-        family = 6 if words.accept("ipv6") else 4
-        words.accept("ip")
-        if not words.accept("access-class"):
-            continue
-        with reading.ledger.booking(child.line):
-            name, direction = words.next("an access list"), words.next("in or out").lower()
-            reading.bind(family, name, block.text, "local" if direction == "in" else "out", child.number)
+    read_access_class(reading, block.text, block)
     raise NotUnderstood(NOT_UNDERSTOOD)  # the line itself is on the ignore list
 
 
@@ -274,8 +272,8 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "snmp-server": _user_of_list,
     "ntp": _user_of_list,
     "time-range": _schedule,
-    "class-map": qos.read_class_map,
-    "policy-map": qos.read_policy_map,
+    "class-map": read_class_map,
+    "policy-map": read_policy_map,
     "table-map": read_table_map,
     "control-plane": qos.read_place,
     "priority-flow-control": _pfc,

@@ -11,10 +11,9 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_mqc import VERBATIM, Line, MqcSyntax
 from policyhub.vendorkit.ios_police import SIZES, read_police
 from policyhub.vendorkit.ios_reading import take_direction
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
+from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, take_rate
 from policyhub.vendors.cisco_nxos.reading import Reading
 
-TYPES = ("qos", "queuing", "network-qos", "control-plane")
 PREDEFINED = re.compile(r"^c-(?:(?:out|in)-)?(?:\dq-)?n?q(?:(?P<group>\d)|-default)$")
 OTHER_PREDEFINED = re.compile(r"^(?:\de-)?\d[pq][\dpqt]*-(?:in|out)-[\w-]+$")
 KEPT = re.compile(
@@ -31,29 +30,9 @@ def predefined(name: str) -> ClassMatch | None:
     return ClassMatch(other=(f"predefined class {name}",)) if OTHER_PREDEFINED.match(name) else None
 
 
-def read_class_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"class-map type {kind[:40]!r} is not modelled")
-    words.accept("match-any", "match-all")
-    reading.mqc.add_class_map(words.next("a name"), block)
-
-
-def read_policy_map(reading: Reading, block: Block) -> None:
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"policy-map type {kind[:40]!r} is not modelled")
-    reading.mqc.add_policy_map(words.next("a name"), block)
-
-
 def read_service_policy(reading: Reading, place: str, block: Block) -> None:
     """`service-policy [type T] [input|output] NAME [no-stats]`; a network-qos policy has no direction."""
-    words = Words(block.words, 1)
-    kind = words.next("a type").lower() if words.accept("type") else "qos"
-    if kind not in TYPES:
-        raise NotUnderstood(f"service-policy type {kind[:40]!r} is not modelled")
+    words, kind = reading.mqc.typed(block)
     direction = "" if kind == "network-qos" else take_direction(words)
     reading.attach(words.next("a policy map"), place, direction, block.number)
     words.accept("no-stats")
@@ -100,24 +79,16 @@ def _shape(line: Line) -> QosClass:
     if words.accept("percent"):
         return replace(made, shaper=Shaper(None, percent=percentage(words)))
     if words.accept("min"):
-        least = _rate(words)
+        least = take_rate(words)
         made = replace(made, queue=replace(line.queue, guaranteed_bps=least or None))
         if not words.accept("max"):
             raise NotUnderstood("max is expected")
     else:
         words.accept("max")
-    made = replace(made, shaper=Shaper(_rate(words)))
+    made = replace(made, shaper=Shaper(take_rate(words)))
     if words:
         words.rest()
     return made
-
-
-def _rate(words: Words) -> int:
-    text = words.next("a rate")
-    rate = rate_bps(text, words.accept("bps", "kbps", "mbps", "gbps"))
-    if rate is None:
-        raise NotUnderstood(f"{text[:40]!r} is not a rate")
-    return rate
 
 
 def _random_detect(line: Line) -> QosClass:
@@ -157,6 +128,7 @@ def _service_policy(line: Line) -> QosClass:
 
 
 SYNTAX = MqcSyntax(
+    types=("qos", "queuing", "network-qos", "control-plane"),
     any_types=("control-plane", "queuing"),
     verbatim=(*VERBATIM, "exception", "redirect", "ip", "ipv6", "mac-list", "packet-length", "wlan-qos"),
     actions={
