@@ -11,11 +11,16 @@ from policyhub.vendorkit.xtables.options import split_words
 from policyhub.vendorkit.xtables.ruleset import Entry, Ruleset, apply_command
 from policyhub.vendors.nvidia_cumulus.tree import DEFAULT_GLOBAL, Branch
 
-SETTING = re.compile(r"^([a-z][\w-]*(?:\.[\w-]+)+)\s*=\s*(.*?)\s*$")
+SETTING = re.compile(r"^([A-Za-z][\w-]*(?:\.[\w-]+)+)\s*=\s*(.*?)\s*$")
 SECTION = re.compile(r"^\[(iptables|ip6tables|ebtables)\]$")
 VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]*)\s*=\s*(\S.*)$")
 RULE = re.compile(r"^(?:-t \w+\s+)?-[AIP]\s")
 SOURCES = {"8021p": "pcp", "dscp": "dscp", "802.1p": "pcp"}
+# what groups of ports are named below, and what NVUE calls it
+FEATURES = {
+    "source": "mapping", "remark": "remark", "pfc": "pfc", "ecn_red": "congestion-control", "egress_sched": "egress-scheduler",
+    "shaping": "egress-shaper", "pfc_watchdog": "pfc-watchdog",
+}  # fmt: skip
 # settings of the same files that hold buffers and hashing only
 WITHOUT_QOS = (
     "link_pause", "flow_control", "ingress_service_pool", "egress_service_pool", "port", "priority_group", "egr_queue",
@@ -42,16 +47,19 @@ class Settings:
         self.root = root
         self.profiles: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self.priorities: dict[str, dict[str, list[str]]] = {}
+        self.congestion_groups: set[str] = set()
 
     def read(self, name: str, value: str, line: int) -> None:
         """Raises NotUnderstood for a name that is not documented."""
         head, *rest = name.split(".")
-        if head == "traffic":
+        if head in self.congestion_groups:  # these groups alone stand without the name of their feature in front
+            self._group("ecn_red", head, rest, value, line)
+        elif head == "traffic":
             self._traffic(DEFAULT_GLOBAL, rest, value, line)
-        elif head in ("source", "remark", "pfc", "ecn_red", "egress_sched", "shaping") and len(rest) > 1:
+        elif head in FEATURES and len(rest) > 1:
             self._group(head, rest[0], rest[1:], value, line)
-        elif head in ("source", "remark", "pfc", "ecn_red", "egress_sched", "shaping") and rest == ["port_group_list"]:
-            return
+        elif head in FEATURES and rest == ["port_group_list"]:
+            self.congestion_groups.update(_list(value) if head == "ecn_red" else ())
         elif head == "default_ecn_red_conf":
             self._congestion(DEFAULT_GLOBAL, rest, value, line)
         elif head == "default_egress_sched":
@@ -94,18 +102,17 @@ class Settings:
                 self._put(line, "qos", "mapping", profile, word, number, "switch-priority", level)
 
     def _group(self, head: str, group: str, rest: list[str], value: str, line: int) -> None:
-        features = {
-            "source": "mapping", "remark": "remark", "pfc": "pfc", "ecn_red": "congestion-control",
-            "egress_sched": "egress-scheduler", "shaping": "egress-shaper",
-        }  # fmt: skip
+        feature = FEATURES[head]
         if rest == ["port_set"]:
             for port in ports(value):
-                if port and group != DEFAULT_GLOBAL:
-                    self._put(line, "interface", port, "qos", features[head], "profile", group)
+                if port and head == "pfc_watchdog":
+                    self._put(line, "interface", port, "qos", feature, "state", "enable")
+                elif port and group != DEFAULT_GLOBAL:
+                    self._put(line, "interface", port, "qos", feature, "profile", group)
                 elif not port:
-                    self.profiles.setdefault((features[head], group), []).append((port, line))
+                    self.profiles.setdefault((feature, group), []).append((port, line))
             return
-        profile = DEFAULT_GLOBAL if (features[head], group) in self.profiles else group
+        profile = DEFAULT_GLOBAL if (feature, group) in self.profiles else group
         if head in ("source", "remark"):
             self._traffic(profile, rest, value, line)
         elif head == "pfc":
@@ -114,8 +121,10 @@ class Settings:
             self._congestion(profile, rest, value, line)
         elif head == "egress_sched":
             self._scheduler(profile, rest, value, line)
-        else:
+        elif head == "shaping":
             self._shaper(profile, rest, value, line)
+        else:
+            raise NotUnderstood("the setting is not understood")
 
     def _pfc(self, profile: str, rest: list[str], value: str, line: int) -> None:
         if rest == ["cos_list"]:
