@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.addresses import ANY4, NOWHERE, AddressSet
+from policyhub.domain.addresses import ANY, ANY4, NOWHERE, AddressSet
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.objects import AddressObject
 from policyhub.domain.rules import Match
@@ -37,20 +37,16 @@ def global_rules(reading: Reading) -> list[NatRule]:
 
 def _global_rule(reading: Reading, block: Block, words: Words) -> NatRule:
     name, _, kind = rule_name(words).partition(" type ")  # nat64, nat66; without it addresses are of IPv4
-    draft = Draft(reading, 0 if kind else 4)
+    draft = Draft(reading, everything=ANY if kind else ANY4)
     does: dict[str, str] = {}
     groups: list[str] = []
     for child in block.below():
-        try:
+        with draft.booking(reading.ledger, child):
             below = Words(quoted_words(child.text))
             if below.accept("action"):
                 _action(does, groups, below)
             else:
                 draft.take(child)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            draft.conditions.append(f"not understood: {child.text[:80]}")
     made = NatKind.DESTINATION if does.get("destination") else NatKind(does.get("kind", NatKind.EXEMPT))
     return NatRule(
         name,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from sys import intern
 
-from policyhub.domain.addresses import NOWHERE, AddressSet
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
-from policyhub.domain.services import ANY_SERVICE
+from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, TooScattered, Words, is_decimal
-from policyhub.vendorkit.operands import Resolved, Services, compact
+from policyhub.vendorkit.operands import Resolved, Services
 from policyhub.vendorkit.vrp_acl import any_of
+from policyhub.vendorkit.vrp_draft import RuleDraft, Side
 from policyhub.vendorkit.vrp_lines import quoted_words
 from policyhub.vendors.h3c_comware.objects import take_host, take_range, take_service, take_subnet
 from policyhub.vendors.h3c_comware.reading import Reading, take_acl
@@ -28,38 +27,10 @@ OPEN_SIDES = ("location", "mac", "address-location", "ip-isp", "isp", "domain", 
 
 
 @dataclass(slots=True)
-class Side:
-    """Alternatives of one side; `given`: at least one line names it."""
-
-    values: list[AddressSet] = field(default_factory=list)
-    unresolved: list[str] = field(default_factory=list)
-    given: bool = False
-
-    def bound(self, family: int) -> AddressSet:
-        if not self.given or self.unresolved:
-            return any_of(family)
-        return self.values[0] if len(self.values) == 1 else NOWHERE.union(*self.values)
-
-
-@dataclass(slots=True)
-class Draft:
+class Draft(RuleDraft):
     """A rule while its lines are read."""
 
     reading: Reading
-    family: int
-    source: Side = field(default_factory=Side)
-    destination: Side = field(default_factory=Side)
-    source_zones: list[str] = field(default_factory=list)
-    destination_zones: list[str] = field(default_factory=list)
-    services: list[Services] = field(default_factory=list)
-    service_unresolved: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
-    references: list[str] = field(default_factory=list)
-    schedule: str = ""
-    comment: str = ""
-    group: str = ""
-    enabled: bool = True
-    logged: bool = False
 
     def take(self, child: Block) -> None:
         """One line of the rule. Raises NotUnderstood."""
@@ -73,9 +44,7 @@ class Draft:
         elif word == "service-port":
             self.services.append((take_service(words),))
         elif word in ("time-range", "schedule"):
-            self.schedule = words.next("a time range")
-            self.conditions.append(f"time-range {self.schedule}")
-            self.references.append(self.schedule)
+            self.take_schedule(words)
         elif word == "description":
             self.comment = child.text.partition(" ")[2].strip().strip('"')
         elif word == "disable":
@@ -91,8 +60,7 @@ class Draft:
 
     def _side(self, side: str, form: str, words: Words, text: str) -> None:
         if form == "zone":
-            zones = self.source_zones if side == "source" else self.destination_zones
-            zones += [intern(name) for name in words.rest().split() if name.lower() != "any"]
+            self.zones[f"{side}-zone"] += [intern(name) for name in words.rest().split() if name.lower() != "any"]
             return
         at = self.source if side == "source" else self.destination
         at.given = True
@@ -122,7 +90,7 @@ class Draft:
         name = intern(words.next("a group"))
         words.rest()
         if name.lower() == "any":
-            at.values.append(any_of(self.family))
+            at.values.append(self.everything)
             return
         self.references.append(name)
         known = self.reading.address_group(name)
@@ -137,37 +105,6 @@ class Draft:
                 self.references.append(name)
             self.service_unresolved += known.unresolved
             self.services.append(known.value)
-
-    def match(self) -> Match:
-        services: Services = (ANY_SERVICE,)
-        if self.services and not self.service_unresolved:
-            services = self.services[0] if len(self.services) == 1 else compact(s for part in self.services for s in part)
-            services = services or (ANY_SERVICE,)
-        unresolved = (*self.source.unresolved, *self.destination.unresolved, *self.service_unresolved)
-        return Match(
-            source=self.source.bound(self.family),
-            destination=self.destination.bound(self.family),
-            services=services,
-            source_zones=tuple(self.source_zones),
-            destination_zones=tuple(self.destination_zones),
-            conditions=tuple(self.conditions),
-            unresolved=tuple(dict.fromkeys(unresolved)),
-        )
-
-    def rule(self, name: str, action: Action, block: Block) -> Rule:
-        return Rule(
-            name,
-            action,
-            self.match(),
-            block.numbers,
-            text=block.text,
-            enabled=self.enabled,
-            logged=self.logged,
-            comment=self.comment,
-            schedule=self.schedule,
-            hit_key=name,
-            references=tuple(dict.fromkeys(self.references)),
-        )
 
 
 def rule_name(words: Words) -> str:
@@ -254,19 +191,15 @@ def _move(order: list[int], ids: dict[str, int], words: Words) -> None:
 
 def _rule(reading: Reading, family: int, block: Block, words: Words) -> tuple[str, Rule]:
     name = rule_name(words)
-    draft = Draft(reading, family)
+    draft = Draft(reading, everything=any_of(family))
     action = Action.DENY if family else Action.CONTINUE
     for child in block.below():
-        try:
+        with draft.booking(reading.ledger, child):
             below = Words(child.words)
             if below.accept("action"):
                 action = take_action(below)
             else:
                 draft.take(child)
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            draft.conditions.append(f"not understood: {child.text[:80]}")
     return draft.group, draft.rule(name, action, block)
 
 
@@ -311,7 +244,7 @@ def _object_policy(reading: Reading, name: str, block: Block) -> Policy:
 
 def _object_rule(reading: Reading, family: int, name: str, block: Block, words: Words) -> Rule:
     action = take_action(words)
-    draft = Draft(reading, family)
+    draft = Draft(reading, everything=any_of(family))
     while words:
         word = words.next().lower()
         if word in ("source-ip", "destination-ip"):
@@ -321,9 +254,7 @@ def _object_rule(reading: Reading, family: int, name: str, block: Block, words: 
         elif word == "service":
             draft.take_services(Words([words.next("a service")]))
         elif word == "time-range":
-            draft.schedule = words.next("a time range")
-            draft.conditions.append(f"time-range {draft.schedule}")
-            draft.references.append(draft.schedule)
+            draft.take_schedule(words)
         elif word in ("vrf", "application", "app-group", "user", "user-group", "track"):
             draft.conditions.append(f"{word} {words.next('a value')}")
         elif word == "disable":

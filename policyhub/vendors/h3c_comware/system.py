@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from functools import partial
 
 from policyhub.domain.device_config import Interface
 from policyhub.domain.objects import Zone
 from policyhub.domain.rules import Action, Binding, Match, Rule
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendorkit.vrp_lines import (
     add_schedule,
     interface_name,
     quoted_words,
     static_route,
-    take_interface_address,
     take_prefix,
 )
+from policyhub.vendorkit.vrp_ports import read_port
 from policyhub.vendors.h3c_comware import acls, nat, qos
 from policyhub.vendors.h3c_comware.reading import OtherPolicy, Reading, take_acl
 
@@ -40,22 +40,7 @@ MANAGED = {
 
 
 def read_interface(reading: Reading, block: Block) -> None:
-    name = interface_name(Words(block.words, 1))
-    parent, dot, _ = name.partition(".")
-    speed = None if dot else next((bps for sign, bps in SPEEDS if sign.match(name)), None)
-    interface = Interface(name, speed_bps=speed, parent=parent if dot else "")
-    lines = [block.number]
-    for child in block.below():
-        try:
-            changed = _line(reading, interface, child)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            continue
-        if changed is not None:
-            interface = changed
-            lines.append(child.number)
-            reading.ledger.understood(child.number)
-    reading.interfaces.append(replace(interface, lines=tuple(lines)))
+    reading.interfaces.append(read_port(reading.ledger, block, SPEEDS, partial(_line, reading)))
 
 
 def _line(reading: Reading, interface: Interface, child: Block) -> Interface | None:
@@ -63,23 +48,8 @@ def _line(reading: Reading, interface: Interface, child: Block) -> Interface | N
     words = Words(child.words)
     word = words.next().lower()
     text = child.text.lower()
-    if text == "undo shutdown":
-        return replace(interface, enabled=True)
-    if word == "shutdown":
-        return replace(interface, enabled=False)
-    if word == "description":
-        return replace(interface, description=child.text.partition(" ")[2].strip())
-    if text.startswith("ip binding vpn-instance "):
-        return replace(interface, vrf=words.words[-1])
-    if word in ("ip", "ipv6") and words.accept("address"):
-        address = take_interface_address(words)
-        return replace(interface, addresses=(*interface.addresses, address)) if address else interface
     if text.startswith(("ip policy-based-route ", "ipv6 policy-based-route ")):
         return interface
-    if word == "mtu" and is_decimal(words.peek()):
-        return replace(interface, mtu=number_in(words.next(), 1, 65535, "an MTU"))
-    if word == "speed" and is_decimal(words.peek()):
-        return replace(interface, speed_bps=number_in(words.next(), 1, 10**6, "a speed") * 10**6)
     if word == "manage":
         _manage(reading, interface.name, words, child)
         return interface

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policyhub.domain.addresses import ANY
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
@@ -55,28 +54,12 @@ def _policy(reading: Reading, vsys: Vsys, block: Block, name: str, zones: tuple[
     action = Action.CONTINUE
     for child in block.below():
         words = Words(child.words)
-        try:
+        with draft.booking(reading.ledger, child):
             if words.accept("action") and words.peek().lower() in ("permit", "deny"):
                 action = Action(words.next().lower())
             else:
                 draft.take(_as_new(child))
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            draft.conditions.append(f"not understood: {child.text[:80]}")
-    return Rule(
-        name,
-        action,
-        draft.match(ANY),
-        block.numbers,
-        text=block.text,
-        enabled=draft.enabled,
-        logged=draft.logged,
-        comment=draft.comment,
-        schedule=draft.schedule,
-        hit_key=name,
-        references=tuple(dict.fromkeys(draft.references)),
-    )
+    return draft.rule(name, action, block)
 
 
 def _as_new(child: Block) -> Block:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policyhub.domain.addresses import ANY
+from dataclasses import replace
+
 from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood
@@ -54,15 +55,5 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> Rule:
                 does.append(" ".join(child.words))
             elif not draft.take(child):
                 raise NotUnderstood(f"{child.words[0][:40]!r} is not understood in a rule")
-    return Rule(
-        name,
-        Action.CONTINUE,
-        draft.match(ANY),
-        block.numbers,
-        text=block.text,
-        enabled=draft.enabled,
-        logged=draft.logged,
-        comment=draft.comment or "; ".join(does),
-        schedule=draft.schedule,
-        references=tuple(dict.fromkeys(draft.references)),
-    )
+    made = draft.rule(name, Action.CONTINUE, block)
+    return replace(made, comment=draft.comment or "; ".join(does), hit_key="")

@@ -53,20 +53,16 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> NatRule:
     draft = Draft(vsys)
     does = _Translation()
     for child in block.below():
-        try:
+        with draft.booking(reading.ledger, child):
             words = Words(quoted_words(child.text))
             if words.accept("action"):
                 _action(does, words)
             elif not draft.take(child):
                 raise NotUnderstood(f"{child.words[0][:40]!r} is not understood in a NAT rule")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            draft.conditions.append(f"not understood: {child.text[:80]}")
     return NatRule(
         name,
         does.kind,
-        draft.match(ANY),
+        draft.match(),
         block.numbers,
         translated_source=does.source,
         translated_destination=does.destination,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from sys import intern
 
-from policyhub.domain.addresses import ANY, NOWHERE, AddressSet
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
-from policyhub.domain.services import ANY_SERVICE
+from policyhub.domain.rules import Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, TooScattered, Words
-from policyhub.vendorkit.operands import Services, compact
+from policyhub.vendorkit.vrp_draft import RuleDraft
 from policyhub.vendorkit.vrp_lines import name_behind, quoted_words
 from policyhub.vendors.huawei_usg.operands import resolve_service, take_address, take_service
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
@@ -27,41 +25,10 @@ ADDRESS_SIDES = ("source-address", "destination-address", "source-address-exclud
 
 
 @dataclass(slots=True)
-class Side:
-    """Addresses of one side: alternatives, and what is taken away from them."""
-
-    values: list[AddressSet] = field(default_factory=list)
-    excluded: list[AddressSet] = field(default_factory=list)
-    unresolved: list[str] = field(default_factory=list)
-    given: bool = False
-
-    def bound(self, unknown: AddressSet) -> AddressSet:
-        """An upper bound: everything as soon as a member is unknown; an exclusion that is unknown takes nothing away."""
-        value = unknown
-        if self.given and not self.unresolved:
-            value = self.values[0] if len(self.values) == 1 else NOWHERE.union(*self.values)
-        return value.minus(NOWHERE.union(*self.excluded)) if self.excluded else value
-
-
-@dataclass(slots=True)
-class Draft:
+class Draft(RuleDraft):
     """A rule while its lines are read. `lines` behind the header that are understood are booked by the caller."""
 
     vsys: Vsys
-    source: Side = field(default_factory=Side)
-    destination: Side = field(default_factory=Side)
-    zones: dict[str, list[str]] = field(default_factory=lambda: {"source-zone": [], "destination-zone": []})
-    services: list[Services] = field(default_factory=list)
-    service_unresolved: list[str] = field(default_factory=list)
-    service_given: bool = False
-    dscp: frozenset[int] | None = None
-    conditions: list[str] = field(default_factory=list)
-    references: list[str] = field(default_factory=list)
-    schedule: str = ""
-    comment: str = ""
-    group: str = ""
-    enabled: bool = True
-    logged: bool = False
 
     def take(self, child: Block) -> bool:
         """Whether the line is one of those that every kind of rule has. Raises NotUnderstood."""
@@ -80,9 +47,7 @@ class Draft:
             if words.peek().lower() != "any":
                 self.conditions.append(" ".join(child.words))
         elif word in ("time-range", "schedule"):
-            self.schedule = words.next("a time range")
-            self.conditions.append(f"time-range {self.schedule}")
-            self.references.append(self.schedule)
+            self.take_schedule(words)
         elif word == "description":
             self.comment = child.text.partition(" ")[2].strip()
         elif word == "disable":
@@ -122,7 +87,6 @@ class Draft:
 
     def _service(self, words: Words) -> None:
         values, names = take_service(words)
-        self.service_given = True
         if values:
             self.services.append(values)
         for name in names:
@@ -131,23 +95,6 @@ class Draft:
             self.services.append(known.value)
             if name in self.vsys.own_services or known.unresolved:
                 self.references.append(name)
-
-    def match(self, everything: AddressSet) -> Match:
-        services: Services = (ANY_SERVICE,)
-        if self.service_given and not self.service_unresolved:
-            services = self.services[0] if len(self.services) == 1 else compact(s for part in self.services for s in part)
-            services = services or (ANY_SERVICE,)
-        unresolved = (*self.source.unresolved, *self.destination.unresolved, *self.service_unresolved)
-        return Match(
-            source=self.source.bound(everything),
-            destination=self.destination.bound(everything),
-            services=services,
-            source_zones=tuple(self.zones["source-zone"]),
-            destination_zones=tuple(self.zones["destination-zone"]),
-            dscp=self.dscp,
-            conditions=tuple(self.conditions),
-            unresolved=tuple(dict.fromkeys(unresolved)),
-        )
 
 
 def rule_name(block: Block) -> str:
@@ -223,27 +170,10 @@ def _rule(reading: Reading, vsys: Vsys, block: Block) -> tuple[str, Rule]:
     draft = Draft(vsys)
     action = Action.CONTINUE
     for child in block.below():
-        try:
+        with draft.booking(reading.ledger, child):
             words = Words(child.words)
             if words.accept("action"):
                 action = _action(words)
             elif not draft.take(child):
                 raise NotUnderstood(f"{child.words[0][:40]!r} is not understood in a rule")
-            reading.ledger.understood(child.number)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            draft.conditions.append(f"not understood: {child.text[:80]}")
-    rule = Rule(
-        name,
-        action,
-        draft.match(ANY),
-        block.numbers,
-        text=block.text,
-        enabled=draft.enabled,
-        logged=draft.logged,
-        comment=draft.comment,
-        schedule=draft.schedule,
-        hit_key=name,
-        references=tuple(dict.fromkeys(draft.references)),
-    )
-    return draft.group, rule
+    return draft.group, draft.rule(name, action, block)

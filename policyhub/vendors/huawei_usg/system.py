@@ -20,8 +20,8 @@ from policyhub.vendorkit.vrp_lines import (
     quoted_words,
     static_route,
     take_direction,
-    take_interface_address,
 )
+from policyhub.vendorkit.vrp_ports import read_port
 from policyhub.vendors.huawei_usg.reading import NAMES, PREDEFINED, Reading, Vsys
 
 SPEEDS = (
@@ -40,27 +40,13 @@ KIND_WORDS = {"basic": "basic", "advance": "advanced", "advanced": "advanced", "
 
 
 def read_interface(reading: Reading, block: Block) -> None:
-    name = interface_name(Words(block.words, 1))
-    parent, dot, _ = name.partition(".")
-    speed = None if dot else next((bps for sign, bps in SPEEDS if sign.match(name)), None)
-    interface = Interface(name, speed_bps=speed, parent=parent if dot else "")
-    lines = [block.number]
     local: list[Rule] = []
-    for child in block.below():
-        try:
-            changed = _line(reading, interface, child, local)
-        except NotUnderstood as reason:
-            reading.ledger.unparsed(child.line, str(reason))
-            continue
-        if changed is not None:
-            interface = changed
-            lines.append(child.number)
-            reading.ledger.understood(child.number)
-    reading.interfaces.append(replace(interface, lines=tuple(lines), context=reading.now.name))
+    interface = read_port(reading.ledger, block, SPEEDS, lambda interface, child: _line(reading, interface, child, local))
+    reading.interfaces.append(replace(interface, context=reading.now.name))
     if local:
-        binding = (Binding(name, "local"),)
+        binding = (Binding(interface.name, "local"),)
         numbers = tuple(rule.lines[0] for rule in local)
-        own = reading.now.prefix + f"service-manage {name}"
+        own = reading.now.prefix + f"service-manage {interface.name}"
         made = Policy(own, tuple(local), None, 0, binding, numbers, purpose="local", context=reading.now.name)
         reading.local.append(made)
 
@@ -70,22 +56,8 @@ def _line(reading: Reading, interface: Interface, child: Block, local: list[Rule
     words = Words(child.words)
     word = words.next().lower()
     text = child.text.lower()
-    if text == "undo shutdown":
-        return replace(interface, enabled=True)
-    if word == "shutdown":
-        return replace(interface, enabled=False)
-    if word in ("description", "alias"):
-        told = child.text.partition(" ")[2].strip()
-        return replace(interface, description=told) if word == "description" or not interface.description else interface
-    if text.startswith("ip binding vpn-instance "):
-        return replace(interface, vrf=words.words[-1])
-    if word in ("ip", "ipv6") and words.accept("address"):
-        address = take_interface_address(words)
-        return replace(interface, addresses=(*interface.addresses, address)) if address else interface
-    if word == "mtu" and is_decimal(words.peek()):
-        return replace(interface, mtu=number_in(words.next(), 1, 65535, "an MTU"))
-    if word == "speed" and is_decimal(words.peek()):
-        return replace(interface, speed_bps=number_in(words.next(), 1, 10**6, "a speed") * 10**6)
+    if word == "alias":
+        return replace(interface, description=interface.description or child.text.partition(" ")[2].strip())
     if word == "service-manage":
         return _service_manage(interface, words, child, local)
     if word == "traffic-policy":
