@@ -17,12 +17,12 @@ TABLE = """RULE ID  RULE NAME                         STATE      ACTION       HI
 """
 
 
-def test_a_standby_member_proves_nothing() -> None:
+def test_a_member_of_a_pair_says_so_and_alone_proves_nothing() -> None:
     active = USG.counters(f"HRP_M<FW1>display security-policy rule all\n{TABLE}", None)
     standby = USG.counters(f"HRP_S<FW2>display security-policy rule all\n{TABLE}", None)
     assert active is not None and standby is not None
-    assert (active.enabled, active.hostname) == (True, "FW1")
-    assert (standby.enabled, standby.hostname) == (False, "FW2")
+    assert (active.role, active.hostname) == ("active", "FW1")
+    assert (standby.role, standby.hostname) == ("standby", "FW2")
     assert [(hit.policy, hit.key, hit.hits) for hit in active.hits] == [
         ("security-policy", "web out", 0),
         ("security-policy", "default", 12),

@@ -9,6 +9,7 @@ from policyhub.domain.hits import HitCount, HitSample, RuleUse
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.lexing import MONTHS
 
+ROLES = {"HRP_M": "active", "HRP_A": "active", "HRP_S": "standby"}
 PROMPT = re.compile(r"^(?P<role>HRP_[AMS])?[<\[][~*]?(?P<host>[\w.\-/:@]{1,64})[>\]]\s?(?P<command>.*)$")
 HEADING = re.compile(r"^RULE ID\s+RULE NAME\s+STATE\s+ACTION\s+HIT", re.IGNORECASE)
 ROW = re.compile(r"^(?P<id>\d{1,10})\s+(?P<name>\S.*?)\s+(?P<state>enable|disable)\s+(?P<action>\S+)\s+(?P<hits>\d{1,20})$")
@@ -35,7 +36,7 @@ def is_row(text: str) -> bool:
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     """Sessions per rule; the default action has the key `default`. None when the text holds no table."""
     hits: list[HitCount] = []
-    hostname, command, standby = "", "", False
+    hostname, command, role = "", "", ""
     rows: list[HitCount] = []
     is_nat = False
     for line in read_lines(text):
@@ -46,7 +47,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
             rows, is_nat = [], "nat-policy" in (prompt["command"] if prompt else command)
         if prompt:
             command = prompt["command"]
-            standby = standby or prompt["role"] == "HRP_S"
+            role = ROLES.get(prompt["role"] or "", role)
             hostname = hostname or prompt["host"]
         elif named:
             hostname = hostname or named[1]
@@ -58,7 +59,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     hits += _named(rows, is_nat)
     if not hits:
         return None
-    return HitSample("huawei_usg", "sessions", tuple(hits), enabled=not standby, read_at=read_at, hostname=hostname)
+    return HitSample("huawei_usg", "sessions", tuple(hits), read_at=read_at, hostname=hostname, role=role)
 
 
 def _named(rows: list[HitCount], is_nat: bool) -> list[HitCount]:
