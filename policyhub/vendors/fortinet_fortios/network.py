@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.device_config import Interface, Route
@@ -226,28 +226,8 @@ def _sdwan_rule(reading: Reading, scope: Scope, node: Node) -> Rule:
     unresolved = [f"internet-service {value}" for name in services for value in node.values(name)]
     if node.is_on("internet-service"):
         sides[1] = Addresses(ANY, tuple(unresolved))
-    dscp, odd = tos_dscp(node)
-    match = Match(
-        sides[0].value,
-        sides[1].value,
-        _route_services(reading, node),
-        tuple(name for name in node.values("input-device") if name != "any"),
-        (),
-        dscp,
-        (*conditions, *odd),
-        (*sides[0].unresolved, *sides[1].unresolved),
-    )
-    return Rule(
-        name=node.name,
-        action=Action.CONTINUE,
-        match=match,
-        lines=node.all_numbers(),
-        text="; ".join(setting.text for setting in node.settings.values()),
-        enabled=node.value("status") != "disable",
-        comment=node.value("name"),
-        hit_key=node.name,
-        references=tuple(dict.fromkeys((*sides[0].names, *sides[1].names))),
-    )
+    devices = [name for name in node.values("input-device") if name != "any"]
+    return _rule(reading, node, sides, devices, conditions, node.value("name"))
 
 
 def _sdwan_side(scope: Scope, node: Node, side: str, conditions: list[str]) -> Addresses:
@@ -287,16 +267,24 @@ def _policy_route(reading: Reading, scope: Scope, node: Node, family: str) -> Ru
             else:
                 found = Addresses((ANY4 if family == "4" else ANY6).minus(found.value), (), found.names)
         sides.append(found)
+    return _rule(reading, node, sides, node.values("input-device"), conditions, node.value("comments"))
+
+
+def _rule(
+    reading: Reading, node: Node, sides: list[Addresses], devices: Iterable[str], conditions: list[str], comment: str
+) -> Rule:
+    """A rule that picks a route. sides: source and destination."""
     dscp, odd = tos_dscp(node)
+    source, destination = sides
     match = Match(
-        sides[0].value,
-        sides[1].value,
+        source.value,
+        destination.value,
         _route_services(reading, node),
-        tuple(node.values("input-device")),
+        tuple(devices),
         (),
         dscp,
         (*conditions, *odd),
-        (*sides[0].unresolved, *sides[1].unresolved),
+        (*source.unresolved, *destination.unresolved),
     )
     return Rule(
         name=node.name,
@@ -305,9 +293,9 @@ def _policy_route(reading: Reading, scope: Scope, node: Node, family: str) -> Ru
         lines=node.all_numbers(),
         text="; ".join(setting.text for setting in node.settings.values()),
         enabled=node.value("status") != "disable",
-        comment=node.value("comments"),
+        comment=comment,
         hit_key=node.name,
-        references=tuple(dict.fromkeys((*sides[0].names, *sides[1].names))),
+        references=tuple(dict.fromkeys((*source.names, *destination.names))),
     )
 
 

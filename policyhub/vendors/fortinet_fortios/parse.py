@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Seen, Stage, StageKind
@@ -176,24 +178,14 @@ def _evaluation(reading: Reading, scope: Scope) -> Iterator[Stage]:
 def _model(reading: Reading, text: str, line_count: int) -> DeviceConfig:
     found = VERSION.search(text[:20_000])
     manager = any(scope.setting("system central-management", "type") == "fortimanager" for scope in reading.scopes)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=next((name for scope in reading.scopes if (name := scope.setting("system global", "hostname"))), ""),
-        lines=line_count,
-        policies=tuple(sorted(reading.policies, key=lambda item: item.lines)),
-        qos_policies=tuple(sorted(reading.qos_policies, key=lambda item: item.lines)),
-        interfaces=tuple(reading.interfaces),
-        addresses=tuple(sorted(reading.addresses, key=lambda item: item.lines)),
-        services=tuple(sorted(reading.services, key=lambda item: item.lines)),
-        groups=tuple(sorted(reading.groups, key=lambda item: item.lines)),
-        zones=tuple(sorted(reading.zones, key=lambda item: item.lines)),
-        schedules=tuple(sorted(reading.schedules, key=lambda item: item.lines)),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        nat_rules=tuple(reading.nat_rules),
-        routes=tuple(reading.routes),
-        evaluation=tuple(stage for scope in reading.scopes for stage in _evaluation(reading, scope)),
-        managed_by="FortiManager" if manager else "",
-        version=next((group for group in found.groups() if group), "") if found is not None else "",
-        special=reading.ledger.special_lines,
-    )
+    reading.hostname = next((name for scope in reading.scopes if (name := scope.setting("system global", "hostname"))), "")
+    reading.managed_by = "FortiManager" if manager else ""
+    reading.version = next((group for group in found.groups() if group), "") if found is not None else ""
+    part: list[Any]
+    for part in (
+        reading.policies, reading.qos_policies, reading.addresses, reading.services, reading.groups, reading.zones,
+        reading.schedules,
+    ):  # fmt: skip
+        part.sort(key=attrgetter("lines"))
+    reading.evaluation += (stage for scope in reading.scopes for stage in _evaluation(reading, scope))
+    return reading.config(NAME, line_count)

@@ -9,13 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet
-from policyhub.domain.device_config import Interface, Route
-from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
-from policyhub.domain.qos import QosPolicy
-from policyhub.domain.rules import Policy
+from policyhub.domain.objects import Schedule
 from policyhub.domain.services import ANY_SERVICE, Service
-from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.lexing import Budget
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.fortinet_fortios.tree import Node, split
@@ -144,21 +140,10 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Reading:
-    ledger: LineLedger = field(default_factory=LineLedger)
+class Reading(Collected):
     budget: Budget = field(default_factory=Budget)
     scopes: list[Scope] = field(default_factory=list)
     contexts: frozenset[str] = frozenset()
-    addresses: list[AddressObject] = field(default_factory=list)
-    services: list[ServiceObject] = field(default_factory=list)
-    groups: list[ObjectGroup] = field(default_factory=list)
-    schedules: list[Schedule] = field(default_factory=list)
-    zones: list[Zone] = field(default_factory=list)
-    interfaces: list[Interface] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    policies: list[Policy] = field(default_factory=list)
-    nat_rules: list[NatRule] = field(default_factory=list)
-    qos_policies: list[QosPolicy] = field(default_factory=list)
 
     def book(self, node: Node, known: frozenset[str] = OBJECT_SETTINGS) -> None:
         """An entry with its known settings; the others are unparsed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Seen, Stage, StageKind
@@ -71,7 +72,10 @@ def parse(text: str) -> DeviceConfig:
     _read(reading, of)
     for node in root.children:
         _settle(reading, node)
-    return _model(reading, line_count)
+    reading.addresses.sort(key=attrgetter("lines"))
+    reading.groups.sort(key=attrgetter("lines"))
+    reading.evaluation += _evaluation(reading)
+    return reading.config(NAME, line_count)
 
 
 def _about(reading: Reading, node: Node) -> None:
@@ -124,27 +128,3 @@ def _evaluation(reading: Reading) -> Iterator[Stage]:
             yield Stage(StageKind.ROUTE, context=policy.context)
             yield Stage(StageKind.FILTER, (policy.name,), seen, policy.context)
             yield Stage(StageKind.SOURCE_NAT, context=policy.context)
-
-
-def _model(reading: Reading, line_count: int) -> DeviceConfig:
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=line_count,
-        policies=tuple(reading.policies),
-        qos_policies=tuple(reading.qos_policies),
-        interfaces=tuple(reading.interfaces),
-        addresses=tuple(sorted(reading.addresses, key=lambda item: item.lines)),
-        services=tuple(reading.services),
-        groups=tuple(sorted(reading.groups, key=lambda item: item.lines)),
-        zones=tuple(reading.zones),
-        schedules=tuple(reading.schedules),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        nat_rules=tuple(reading.nat_rules),
-        routes=tuple(reading.routes),
-        evaluation=tuple(_evaluation(reading)),
-        managed_by=reading.managed_by,
-        version=reading.version,
-        special=reading.ledger.special_lines,
-    )

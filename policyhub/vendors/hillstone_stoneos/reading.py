@@ -8,13 +8,9 @@ from functools import cache
 from importlib.resources import files
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet, Interval
-from policyhub.domain.device_config import Interface, Route
-from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
-from policyhub.domain.qos import QosPolicy
-from policyhub.domain.rules import Policy
+from policyhub.domain.objects import Schedule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, MAX_PORT, SCTP, TCP, UDP, Service
-from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.lexing import (
     Budget,
     NotUnderstood,
@@ -91,23 +87,9 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Reading:
-    ledger: LineLedger = field(default_factory=LineLedger)
+class Reading(Collected):
     budget: Budget = field(default_factory=Budget)
     scopes: dict[str, Scope] = field(default_factory=dict)
-    addresses: list[AddressObject] = field(default_factory=list)
-    services: list[ServiceObject] = field(default_factory=list)
-    groups: list[ObjectGroup] = field(default_factory=list)
-    schedules: list[Schedule] = field(default_factory=list)
-    zones: list[Zone] = field(default_factory=list)
-    interfaces: list[Interface] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    policies: list[Policy] = field(default_factory=list)
-    nat_rules: list[NatRule] = field(default_factory=list)
-    qos_policies: list[QosPolicy] = field(default_factory=list)
-    hostname: str = ""
-    version: str = ""
-    managed_by: str = ""
     translated: set[str] = field(default_factory=set)
 
     def scope(self, context: str) -> Scope:

@@ -109,26 +109,8 @@ def parse(text: str) -> DeviceConfig:
         _dispatch(reading, block)
     _settle(reading)
     reading.ledger.settle(blocks, IGNORED)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=count,
-        policies=tuple(reading.policies),
-        qos_policies=tuple(reading.qos_policies),
-        interfaces=tuple(reading.interfaces),
-        addresses=tuple(reading.addresses),
-        services=tuple(reading.services),
-        groups=tuple(reading.groups),
-        zones=tuple(reading.zones),
-        schedules=tuple(reading.schedules),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        nat_rules=tuple(reading.nat_rules),
-        routes=tuple(reading.routes),
-        evaluation=tuple(_evaluation(reading)),
-        version=reading.version,
-        special=reading.ledger.special_lines,
-    )
+    reading.evaluation += _evaluation(reading)
+    return reading.config(NAME, count)
 
 
 def _dispatch(reading: Reading, block: Block) -> None:

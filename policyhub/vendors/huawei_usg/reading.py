@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import AddressSet
-from policyhub.domain.device_config import Interface, Route
-from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
-from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.predefined import read_predefined
 from policyhub.vendorkit.service_names import ServiceNames
@@ -52,26 +48,13 @@ class Vsys:
 
 
 @dataclass(slots=True)
-class Reading:
+class Reading(Collected):
     """State of one parse; `now` is the virtual system whose lines are read."""
 
-    ledger: LineLedger = field(default_factory=LineLedger)
-    hostname: str = ""
-    version: str = ""
     now: Vsys = field(default_factory=lambda: Vsys(""))
     systems: dict[str, Vsys] = field(default_factory=dict)
     assigned: dict[str, str] = field(default_factory=dict)
-    policies: list[Policy] = field(default_factory=list)
-    nat_rules: list[NatRule] = field(default_factory=list)
-    qos_policies: list[QosPolicy] = field(default_factory=list)
-    addresses: list[AddressObject] = field(default_factory=list)
-    services: list[ServiceObject] = field(default_factory=list)
-    groups: list[ObjectGroup] = field(default_factory=list)
-    zones: list[Zone] = field(default_factory=list)
-    schedules: list[Schedule] = field(default_factory=list)
-    interfaces: list[Interface] = field(default_factory=list)
     local: list[Policy] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
     mqc: Mqc = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Seen, Stage, StageKind
-from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList
 from policyhub.vendorkit.lexing import score
 from policyhub.vendors.juniper_junos import cos, filters, groups, interfaces, nat, objects, policies
@@ -78,11 +78,11 @@ def parse(text: str) -> DeviceConfig:
         _take_applied(reading, source.root)
     for context in _contexts(source.root):
         _read_context(reading, context)
-    version = source.root.value("version")
+    reading.version = source.root.value("version")
     reading.take(source.root.at("version"), source.root.at("system", "host-name"))
-    hostname = source.root.value("system", "host-name") or source.hostname
+    reading.hostname = source.root.value("system", "host-name") or source.hostname
     _settle(reading, source)
-    return _config(reading, lines, hostname, version)
+    return reading.config(NAME, len(lines))
 
 
 def _take_applied(reading: Reading, root: Node) -> None:
@@ -129,16 +129,16 @@ def _evaluate(reading: Reading, context: Context, policies_before: int, nat_befo
     leaving = tuple(p.name for p in own if any(b.direction == "out" for b in p.bindings))
     name = context.name
     if coming:
-        reading.stages.append(Stage(StageKind.RAW, coming, context=name, note="the filter of the interface"))
+        reading.evaluation.append(Stage(StageKind.RAW, coming, context=name, note="the filter of the interface"))
     if kinds & {"static", "destination"}:
-        reading.stages.append(Stage(StageKind.DESTINATION_NAT, context=name, note="static before destination"))
-    reading.stages.append(Stage(StageKind.ROUTE, context=name))
+        reading.evaluation.append(Stage(StageKind.DESTINATION_NAT, context=name, note="static before destination"))
+    reading.evaluation.append(Stage(StageKind.ROUTE, context=name))
     note = "of the zone pairs only that of the packet"
-    reading.stages.append(Stage(StageKind.FILTER, tuple(zoned), Seen.TRANSLATED, name, note))
+    reading.evaluation.append(Stage(StageKind.FILTER, tuple(zoned), Seen.TRANSLATED, name, note))
     if kinds & {"static", "source"}:
-        reading.stages.append(Stage(StageKind.SOURCE_NAT, context=name, note="static before source"))
+        reading.evaluation.append(Stage(StageKind.SOURCE_NAT, context=name, note="static before source"))
     if leaving:
-        reading.stages.append(Stage(StageKind.FILTER, leaving, Seen.TRANSLATED, name, "the filter of the interface"))
+        reading.evaluation.append(Stage(StageKind.FILTER, leaving, Seen.TRANSLATED, name, "the filter of the interface"))
 
 
 def _settle(reading: Reading, source: Text) -> None:
@@ -192,30 +192,3 @@ def _place(path: str) -> str:
     while len(words) > 2 and words[0] in (*CONTEXTS, "routing-instances"):
         words = words[2:]
     return " ".join(words)
-
-
-def _config(reading: Reading, lines: list[Line], hostname: str, version: str) -> DeviceConfig:
-    return DeviceConfig(
-        platform=NAME,
-        hostname=hostname,
-        lines=len(lines),
-        policies=tuple(reading.policies),
-        qos_policies=tuple(reading.qos_policies),
-        dscp_maps=tuple(reading.dscp_maps),
-        trusts=tuple(reading.trusts),
-        interfaces=tuple(reading.interfaces),
-        addresses=tuple(reading.addresses),
-        services=tuple(reading.services),
-        groups=tuple(reading.groups),
-        zones=tuple(reading.zones),
-        schedules=tuple(reading.schedules),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        nat_rules=tuple(reading.nat_rules),
-        routes=tuple(reading.routes),
-        evaluation=tuple(reading.stages),
-        losslessness=tuple(reading.losslessness),
-        qos_maps=tuple(reading.qos_maps),
-        version=version,
-        special=reading.ledger.special_lines,
-    )

@@ -10,14 +10,9 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 
 from policyhub.domain.addresses import AddressSet
-from policyhub.domain.device_config import Interface, Losslessness, Route
-from policyhub.domain.evaluation import Stage
-from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
-from policyhub.domain.qos import DscpMap, QosMap, QosPolicy, Trust
-from policyhub.domain.rules import Binding, Policy
+from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Line
-from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.lexing import Budget, host_set, masked_set, prefix_set
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.service_names import ServiceNames
@@ -75,27 +70,11 @@ class Context:
 
 
 @dataclass(slots=True)
-class Reading:
+class Reading(Collected):
     """Everything found in one text, over all contexts. lines: of the text, the first is number 1."""
 
     lines: list[Line]
-    ledger: LineLedger = field(default_factory=LineLedger)
     budget: Budget = field(default_factory=Budget)
-    policies: list[Policy] = field(default_factory=list)
-    nat_rules: list[NatRule] = field(default_factory=list)
-    addresses: list[AddressObject] = field(default_factory=list)
-    services: list[ServiceObject] = field(default_factory=list)
-    groups: list[ObjectGroup] = field(default_factory=list)
-    zones: list[Zone] = field(default_factory=list)
-    schedules: list[Schedule] = field(default_factory=list)
-    interfaces: list[Interface] = field(default_factory=list)
-    routes: list[Route] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
-    qos_policies: list[QosPolicy] = field(default_factory=list)
-    dscp_maps: list[DscpMap] = field(default_factory=list)
-    qos_maps: list[QosMap] = field(default_factory=list)
-    trusts: list[Trust] = field(default_factory=list)
-    losslessness: list[Losslessness] = field(default_factory=list)
 
     def take(self, *nodes: Node | None) -> None:
         """These and everything below them is understood."""
