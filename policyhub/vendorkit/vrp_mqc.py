@@ -149,7 +149,9 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
     if word == "service-class":
         return replace(made, marker=replace(made.marker or Marker(), queue=_phb(words.next("a class"))))
     if word == "car":
-        return replace(made, policer=_shared_car(mqc, words) or read_car(words))
+        text = " ".join(["car", *words.words[words.at :]])
+        policer, has_peak = _shared_car(mqc, words) or _read_car(words)
+        return replace(made, policer=policer, notes=(*made.notes, text) if has_peak else made.notes)
     if word == "gts":
         return replace(made, shaper=_shaper(words))
     if word == "queue":
@@ -187,7 +189,7 @@ def _phb(text: str) -> int:
     return PHBS.index(text.lower()) if text.lower() in PHBS else number_in(text, 0, 7, "a class be, af1..af4, ef, cs6, cs7")
 
 
-def _shared_car(mqc: Mqc, words: Words) -> Policer | None:
+def _shared_car(mqc: Mqc, words: Words) -> tuple[Policer, bool] | None:
     """`car NAME share` names a global `qos car`; None when the line states its own rate."""
     name = words.peek()
     if name.lower() == "cir" or is_decimal(name):
@@ -195,11 +197,21 @@ def _shared_car(mqc: Mqc, words: Words) -> Policer | None:
     block = mqc.cars.get(words.next("a rate"))
     if block is None:
         raise NotUnderstood(f"qos car {name[:40]!r} is not defined here")
-    return read_car(Words(block.words, 3))
+    return _read_car(Words(block.words, 3))
 
 
 def read_car(words: Words) -> Policer:
-    """`cir N [unit] [pir N [unit]] [cbs N [unit]] [pbs N] [mode ..] [green pass] [red discard]`; kbit/s without unit."""
+    """`cir N [unit] [pir N [unit]] [cbs N [unit]] [pbs N] [mode ..] [green pass] [red discard]`; kbit/s without unit.
+
+    exceed_action: what becomes of red packets; with a peak rate above the committed one, of yellow ones, which pass by default.
+    """
+    return _read_car(words)[0]
+
+
+def _read_car(words: Words) -> tuple[Policer, bool]:
+    """The policer, and whether it has a peak rate of its own."""
+    peak: float = 0
+    ends = {"yellow": "transmit", "red": "drop"}
     words.accept("cir")
     if words.accept("pct", "percent", "percentage"):
         policer = Policer(None, percent=float(number_in(words.next("a percentage"), 0, 100, "a percentage")))
@@ -212,19 +224,20 @@ def read_car(words: Words) -> Policer:
         elif word in ("pbs", "ebs"):
             size(words)
         elif word == "pir":
-            words.accept("pct", "percentage")
-            rate(words)
+            share = words.accept("pct", "percentage")
+            peak = float(number_in(words.next("a percentage"), 0, 100, "a percentage")) if share else rate(words)
         elif word in COLOURS:
-            policer = _colour(policer, word, words)
+            ends[word] = _end_of(words)
         elif word in ("mode", "share", "color-blind", "color-aware", "identifier", "inbound", "outbound", "adjust"):
             words.accept("color-blind", "color-aware", "rfc2697", "rfc2698")
         else:
             raise NotUnderstood(f"{word[:40]!r} is not understood in a car")
-    return policer
+    has_peak = peak > ((policer.percent if policer.rate_bps is None else policer.rate_bps) or 0)
+    return replace(policer, exceed_action=ends["yellow" if has_peak else "red"]), has_peak
 
 
-def _colour(policer: Policer, colour: str, words: Words) -> Policer:
-    """What happens to red packets is the exceed action; green and yellow may be re-marked."""
+def _end_of(words: Words) -> str:
+    """What becomes of packets of one colour: drop, transmit, or pass with other marks."""
     action = words.next("pass or discard").lower()
     for _ in range(8):
         word = words.accept("service-class", "remark-dscp", "remark-8021p", "color")
@@ -235,9 +248,7 @@ def _colour(policer: Policer, colour: str, words: Words) -> Policer:
         action = f"pass {action.removesuffix('-pass')} {words.next('a value')}"
     if action.split()[0] not in ("pass", "discard"):
         raise NotUnderstood(f"{action[:40]!r} is not pass or discard")
-    if colour == "red":
-        return replace(policer, exceed_action="drop" if action == "discard" else "transmit" if action == "pass" else action)
-    return policer
+    return "drop" if action == "discard" else "transmit" if action == "pass" else action
 
 
 def rate(words: Words, unit_bps: int = 1_000) -> int:

@@ -107,7 +107,8 @@ def policies(reading: Reading) -> list[Policy]:
     for name, bindings in reading.bindings.items():
         if name not in reading.entries:
             lines = tuple(line for binding in bindings for line in binding.lines)
-            found.append(Policy(name, (), bindings=tuple(bindings), lines=lines, notes=("bound but not defined",)))
+            notes = ("bound but not defined: the device admits no such binding, the text is not whole",)
+            found.append(Policy(name, (), None, bindings=tuple(bindings), lines=lines, notes=notes))
     return found
 
 

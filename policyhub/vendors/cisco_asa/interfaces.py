@@ -21,12 +21,17 @@ SPEED_BY_NAME = (
 )
 
 
+def new_interface(name: str) -> Interface:
+    """A port of which only the name is known yet: its speed and its parent follow from it."""
+    speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
+    return Interface(name, speed_bps=speed, parent=parent_of(name))
+
+
 def read_interface(reading: Reading, block: Block) -> None:
     """`interface NAME` with its lines, or the one line of PIX 6 (`interface ethernet0 100full [shutdown]`)."""
     words = Words(block.words, 1)
     name = words.next("an interface")
-    speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
-    interface = reading.interfaces.get(name) or Interface(name, speed_bps=speed, parent=parent_of(name))
+    interface = reading.interfaces.get(name) or new_interface(name)
     if words and not block.children:
         interface = replace(interface, enabled="shutdown" not in words.rest().lower().split())
     lines = [block.number]
@@ -77,7 +82,7 @@ def read_nameif(reading: Reading, block: Block) -> None:
     """PIX 6: `nameif ethernet0 outside security0`."""
     words = Words(block.words, 1)
     hardware, zone = words.next("an interface"), words.next("a name")
-    known = reading.interfaces.get(hardware) or Interface(hardware)
+    known = reading.interfaces.get(hardware) or new_interface(hardware)
     reading.interfaces[hardware] = replace(known, zone=zone, lines=(*known.lines, block.number))
     _zone(reading, zone, hardware, block.number)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from policyhub.domain.addresses import ANY4, ANY6, AddressSet
-from policyhub.domain.device_config import Interface, Route
+from policyhub.domain.device_config import Route
 from policyhub.domain.evaluation import Seen, Stage, StageKind
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_lines import take_prefix
 from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decimal, number_in, prefix_set
+from policyhub.vendors.cisco_asa.interfaces import new_interface
 from policyhub.vendors.cisco_asa.objects import read_literal
 from policyhub.vendors.cisco_asa.reading import NAMES, Reading
 
@@ -68,18 +70,34 @@ def read_mtu(reading: Reading, block: Block) -> None:
         reading.interfaces[known.name] = replace(known, mtu=mtu)
 
 
+PORT_RANGE = re.compile(r"^(?P<stem>[A-Za-z][\w/.-]*?)(?P<low>\d{1,6})-(?P=stem)(?P<high>\d{1,6})$")
+MOST_PORTS = 1024  # of one range; a device has fewer
+
+
 def read_context(reading: Reading, block: Block) -> None:
-    """`context NAME` of the system configuration: whose interfaces are whose. `allocate-interface IF [ALIAS] [visible]`."""
+    """`context NAME` of the system configuration: whose interfaces are whose. `allocate-interface IF[-IF] [ALIAS] [visible]`."""
     words = Words(block.words, 1)
     name = words.next("a name")
     words.end()
     for child in block.children:
         below = Words(child.words)
-        if below.accept("allocate-interface"):
-            hardware = below.next("an interface")
-            known = reading.interfaces.get(hardware) or Interface(hardware)
-            reading.interfaces[hardware] = replace(known, context=name, lines=(*known.lines, child.number))
-            reading.ledger.understood(child.number)
+        if not below.accept("allocate-interface"):
+            continue
+        with reading.ledger.booking(child.line):
+            for hardware in _allocated(below.next("an interface")):
+                known = reading.interfaces.get(hardware) or new_interface(hardware)
+                reading.interfaces[hardware] = replace(known, context=name, lines=(*known.lines, child.number))
+
+
+def _allocated(text: str) -> list[str]:
+    """`GigabitEthernet0/1.100-GigabitEthernet0/1.110` is every port between. Raises NotUnderstood."""
+    found = PORT_RANGE.match(text)
+    if found is None:
+        return [text]
+    low, high = int(found["low"]), int(found["high"])
+    if not low <= high < low + MOST_PORTS:
+        raise NotUnderstood(f"{text[:40]!r} is not a range of interfaces")
+    return [f"{found['stem']}{number}" for number in range(low, high + 1)]
 
 
 def read_icmp(reading: Reading, block: Block) -> None:

@@ -77,6 +77,8 @@ def _conditions(reading: Reading, block: Block) -> tuple[str, ...]:
             reading.ledger.understood(child.number)
             if child.words[0].lower() == "match":
                 found.append(child.text)
+    if len(found) > 1 and "match-any" in block.words:
+        return (f"any of: {'; '.join(found)}",)
     return tuple(found)
 
 

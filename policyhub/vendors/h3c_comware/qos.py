@@ -323,7 +323,7 @@ def read_pfc(reading: Reading, place: str, block: Block) -> None:
     known = reading.lossless.get(place) or Losslessness(place)
     word = words.next("a keyword").lower()
     if word in ("enable", "auto", "receive"):
-        known = replace(known, enabled=True)
+        known = replace(known, enabled=None if word == "auto" else True)  # auto: negotiated with the other side
     elif word == "no-drop":
         words.accept("dot1p")
         known = replace(known, priorities=frozenset(_priorities(words)) | (known.priorities or frozenset()))

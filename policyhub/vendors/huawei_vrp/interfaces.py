@@ -103,7 +103,7 @@ def _address(interface: Interface, words: Words) -> Interface:
         if first.lower() in ("dhcp-alloc", "bootp-alloc", "auto", "unnumbered", "ppp-negotiate"):
             return interface
         raise NotUnderstood(f"{first[:40]!r} is not an address")
-    return replace(interface, addresses=(*interface.addresses, first))
+    return replace(interface, addresses=(*interface.addresses, first.lower()))
 
 
 def _qos(reading: Reading, interface: Interface, word: str, words: Words, child: Block) -> Interface:

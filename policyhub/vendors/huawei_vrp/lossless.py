@@ -113,16 +113,17 @@ def read_at_interface(reading: Reading, interface: str, block: Block) -> str:
     if kind != "pfc" or not words.accept("enable"):
         raise NotUnderstood("not understood")
     name = words.next() if words and words.peek().lower() != "mode" else DEFAULT
-    reading.pfc_ports.append((interface, name, block.number))
+    negotiated = words.accept("mode") and words.peek().lower() == "auto"
+    reading.pfc_ports.append((interface, name, None if negotiated else True, block.number))
     return ""
 
 
 def losslessness(reading: Reading) -> Iterator[Losslessness]:
     watchdog = True if reading.pfc_watchdog else None
-    for interface, name, line in reading.pfc_ports:
+    for interface, name, enabled, line in reading.pfc_ports:
         priorities, lines = reading.pfc_profiles.get(name, (set(), []))
         known = frozenset(priorities) if priorities else None
-        yield Losslessness(interface, True, known, watchdog, (line, *lines, *reading.pfc_watchdog))
+        yield Losslessness(interface, enabled, known, watchdog, (line, *lines, *reading.pfc_watchdog))
     for interface, line in reading.pfc_off:
         yield Losslessness(interface, False, lines=(line,))
 

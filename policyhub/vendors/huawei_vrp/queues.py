@@ -181,8 +181,8 @@ def _queue(port: _Port, words: Words, block: Block) -> None:
             strict = weight == 0 and kind != "wfq"
             port.change(number, block.number, remaining_weight=weight or None, is_strict_priority=strict)
         elif kind == "shaping":
-            port.shapers[number] = _shaping(words)
-            port.change(number, block.number)
+            port.shapers[number], floor = _shaping(words)
+            port.change(number, block.number, guaranteed_bps=floor)
         elif kind == "wred":
             port.change(number, block.number, early_drop=words.next("a profile"))
         elif kind == "ecn":
@@ -195,21 +195,22 @@ def _queue(port: _Port, words: Words, block: Block) -> None:
         words.at = at if number != numbers[-1] else words.at
 
 
-def _shaping(words: Words) -> Shaper:
-    """`cir N [unit] pir N [unit] [cbs ..]`: the peak rate is the ceiling."""
+def _shaping(words: Words) -> tuple[Shaper, int | None]:
+    """`cir N [unit] pir N [unit] [cbs ..]`: the peak rate is the ceiling, the committed one then a floor."""
     words.accept("cir")
     shaper = Shaper(rate(words))
+    committed, floor = shaper.rate_bps, None
     while words:
         word = words.next().lower()
         if word == "pir":
-            shaper = replace(shaper, rate_bps=rate(words))
+            shaper, floor = replace(shaper, rate_bps=rate(words)), committed or None
         elif word == "cbs":
             shaper = replace(shaper, burst_bytes=size(words))
         elif word == "pbs":
             size(words)
         else:
             raise NotUnderstood(f"{word[:40]!r} is not understood in a shaper")
-    return shaper
+    return shaper, floor
 
 
 def _port_queue(port: _Port, words: Words, block: Block) -> None:

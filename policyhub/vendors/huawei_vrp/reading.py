@@ -61,7 +61,7 @@ class Reading:
     left_over: list[tuple[Block, str]] = field(default_factory=list)
     pools: list[AddressObject] = field(default_factory=list)
     pfc_profiles: dict[str, tuple[set[int], list[int]]] = field(default_factory=dict)
-    pfc_ports: list[tuple[str, str, int]] = field(default_factory=list)
+    pfc_ports: list[tuple[str, str, bool | None, int]] = field(default_factory=list)
     pfc_off: list[tuple[str, int]] = field(default_factory=list)
     pfc_watchdog: list[int] = field(default_factory=list)
     ets_profiles: dict[str, Block] = field(default_factory=dict)
