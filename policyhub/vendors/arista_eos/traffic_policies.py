@@ -129,6 +129,8 @@ def marks(reading: Reading) -> list[QosPolicy]:
 
 def _marking(policy: str, block: Block) -> QosClass | None:
     """`match NAME .. / actions / set dscp N`, `set traffic class N`. An odd mark is left to the rule's own lines."""
+    if block.words[0] != "match" or len(block.words) < 2:
+        return None
     marker, lines = Marker(), [block.number]
     for child in block.walk():
         words = child.words
