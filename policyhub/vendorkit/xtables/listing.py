@@ -26,7 +26,7 @@ DSCP = re.compile(r"(?:^|(?<=\s))DSCP match (!)?(0x[0-9a-fA-F]+)")
 GLUED = re.compile(r"(\d)flags:")  # iptables 1.4 forgot the blank
 COMMENT = re.compile(r"/\* (.*?) \*/")
 MODULE = re.compile(
-    r"(?<=\s)(?<!!\s)(?=(?:! )?(?:state |ctstate |MAC |tcp ?flags:|flags: ?|limit: |"
+    r"(?<=\s)(?<!!\s)(?=(?:! )?(?:state |ctstate |MAC |tcp ?flags:|(?<!tcp )flags: ?|limit: |"
     r"recent: |owner |ADDRTYPE |PKTTYPE |mark match|connmark match|STRING |TIME |"
     r"policy match|length |TTL |ctorig|ctreply|ctproto |ctdir |ctstatus |PHYSDEV |"
     r"rpfilter|statistic |u32 |#conn |helper match|UNTRACKED|"

@@ -16,6 +16,7 @@ BUILT_IN = {
     "security": ("INPUT", "FORWARD", "OUTPUT"),
 }
 
+JUMPS = frozenset({"-j", "--jump", "-g", "--goto"})
 MOST_SEARCHED = 5_000_000  # rules compared for `-D`; a script that deletes thousands one by one would take a minute
 
 
@@ -249,6 +250,11 @@ def _rename(table: Table, name: str, words: list[str], entry: Entry) -> None:
         chain = table.chains.pop(name)
         chain.name = words[0]
         table.chains[words[0]] = chain
+        for entry in [entry for known in table.chains.values() for entry in known.entries]:
+            options = entry.options()
+            at = next((i for i, word in enumerate(options[1:], 1) if word == name and options[i - 1] in JUMPS), 0)
+            if at:  # a jump follows its chain
+                entry.words = [*options[:at], words[0], *options[at + 1 :]]
 
 
 VERBS = {"-A": _append, "-I": _insert, "-D": _delete, "-R": _replace, "-P": _policy, "-N": _new, "-E": _rename}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import AddressSet, Interval, normalise
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
@@ -11,14 +11,15 @@ from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decima
 from policyhub.vendorkit.operands import NameTable, address_table
 
 ADDRESS_TYPES = frozenset({"hash:ip", "hash:net", "bitmap:ip", "iphash", "nethash", "ipmap", "iptree", "iptreemap"})
+HOST_TYPES = frozenset({"hash:ip", "bitmap:ip", "iphash", "ipmap", "iptree", "iptreemap"})
 PORT_TYPES = frozenset({"bitmap:port", "portmap", "hash:port"})
 LIST_TYPES = frozenset({"list:set", "setlist"})
 CREATE = frozenset({"create", "-N", "--create", "n"})
 ADD = frozenset({"add", "-A", "--add", "a"})
-WITHOUT_EFFECT = frozenset({
-    "flush", "-F", "--flush", "destroy", "-X", "--destroy", "list", "-L", "--list", "save", "-S", "rename", "-E", "test",
-    "-T", "swap", "-W", "version", "-v", "restore", "-R", "COMMIT",
-})  # fmt: skip
+DELETE = frozenset({"del", "-D", "--del", "d"})
+FLUSH, DESTROY = frozenset({"flush", "-F", "--flush"}), frozenset({"destroy", "-X", "--destroy", "x"})
+SWAP, RENAME = frozenset({"swap", "-W", "--swap", "w"}), frozenset({"rename", "-E", "--rename", "e"})
+WITHOUT_EFFECT = frozenset({"list", "-L", "--list", "save", "-S", "test", "-T", "version", "-v", "restore", "-R", "COMMIT"})
 
 
 @dataclass(slots=True)
@@ -29,6 +30,25 @@ class SetDef:
     members: list[str] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
     is_dynamic: bool = False
+
+    def delete(self, member: str) -> None:
+        """An entry as it was added, or addresses out of a range that a set of hosts was given."""
+        value = _member(member)
+        for texts in (self.members, self.excluded):
+            texts[:] = [text for text in texts if text != member and (value is None or _member(text) != value)]
+        if self.kind in HOST_TYPES and value is not None:
+            self.excluded.append(member)
+
+    def restore(self, member: str) -> None:
+        """What was deleted is there again; of a part of it no more is known."""
+        added = _member(member) or AddressSet()
+        gone = {text: _member(text) or AddressSet() for text in self.excluded}
+        self.excluded = [text for text, value in gone.items() if not added.covers(value)]
+        self.is_dynamic = self.is_dynamic or any(gone[text].overlaps(added) for text in self.excluded)
+
+    def flush(self) -> None:
+        self.members.clear()
+        self.excluded.clear()
 
 
 class SetTable:
@@ -58,11 +78,29 @@ class SetTable:
                 known.is_dynamic = True
         elif verb in ADD:
             self._add(reader, line)
-        elif verb in ("del", "-D", "--del"):
-            known_or_none = self.sets.get(reader.next("a name"))
+        else:
+            self._change(verb, reader)
+
+    def _change(self, verb: str, reader: Words) -> None:
+        """`del`, `flush`, `destroy`, `swap`, `rename`; of a set that the text does not hold they change nothing."""
+        name = reader.next("a name") if reader or verb not in FLUSH | DESTROY else ""
+        known = self.sets.get(name)
+        if verb in DELETE:
             member = reader.next("a member")
-            if known_or_none is not None and member in known_or_none.members:
-                known_or_none.members.remove(member)
+            if known is not None:
+                known.delete(member)
+        elif verb in FLUSH:
+            for one in [known] if name else self.sets.values():
+                if one is not None:
+                    one.flush()
+        elif verb in DESTROY:
+            for gone in [name] if name else [*self.sets]:
+                self.sets.pop(gone, None)
+        elif verb in SWAP | RENAME:
+            other = reader.next("a name")
+            titles = {name: other, other: name} if verb in SWAP else {name: other}
+            renamed = {titles.get(title, title): one for title, one in self.sets.items()}
+            self.sets = {title: replace(one, name=title) for title, one in renamed.items()}
         else:
             raise NotUnderstood(f"ipset {verb[:40]!r} is not understood")
 
@@ -73,6 +111,8 @@ class SetTable:
             raise NotUnderstood(f"set {name[:40]!r} is not created in this text")
         known.lines.append(line)
         options = reader.rest().split()
+        if known.kind in HOST_TYPES and known.excluded:
+            known.restore(member)
         (known.excluded if "nomatch" in options else known.members).append(member)
         if "timeout" in options:
             known.is_dynamic = True

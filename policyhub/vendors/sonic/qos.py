@@ -59,7 +59,7 @@ def read_qos(database: Database, ledger: LineLedger, by_number: dict[int, Line])
     for table, (kind, field) in MAPS.items():
         for row in database.rows(table):
             maps.append(QosMap(row.name, kind, _entries(row, ledger, by_number), users.get((field, row.name), ()), row.lines))
-    policies = (*_queues(database, dscp_maps, maps), *_enterprise(database, ledger, by_number))
+    policies = (*_queues(database, dscp_maps, maps), *_enterprise(database, ledger, by_number), *_control_plane(database))
     return Qos(policies, tuple(dscp_maps), tuple(maps), _trusts(database), _losslessness(database))
 
 
@@ -132,11 +132,47 @@ def _queues(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) ->
                 made = _class(row, number, schedulers, wreds, limit, marks.get(port, marks.get("")))
                 classes[port][number] = made if known is None else _joined(known, made)
     found = []
-    for port, queues in classes.items():
-        ordered = tuple(queues[number] for number in sorted(queues))
+    whole = _port_shapers(database, schedulers)
+    for port in dict.fromkeys((*classes, *whole)):
+        queues = classes.get(port, {})
+        ordered = (*(queues[number] for number in sorted(queues)), *whole.get(port, ()))
         lines = tuple(sorted({line for made in ordered for line in made.lines}))
         found.append(QosPolicy(port, ordered, (QosAttachment(port, "out", lines[:1]),), lines))
     return tuple(found)
+
+
+def _port_shapers(database: Database, schedulers: dict[str, Row]) -> dict[str, tuple[QosClass, ...]]:
+    """`scheduler` of PORT_QOS_MAP bounds the whole port."""
+    found: dict[str, tuple[QosClass, ...]] = {}
+    for row in database.rows("PORT_QOS_MAP"):
+        scheduler = schedulers.get(row.word("scheduler"))
+        pir = _number(scheduler, "pir") if scheduler is not None and scheduler.word("meter_type") != "packets" else None
+        if scheduler is None or not pir:
+            continue
+        shaper = Shaper(pir * BITS, _number(scheduler, "pbs"))
+        made = QosClass("port", ClassMatch(any=True), shaper=shaper, lines=(*scheduler.lines, *row.lines))
+        found.update({port: (made,) for port in _ports(row) if port})
+    return found
+
+
+def _control_plane(database: Database) -> tuple[QosPolicy, ...]:
+    """COPP_GROUP with the traps of COPP_TRAP: what the processor takes of each kind of packet."""
+    traps: dict[str, list[Row]] = {}
+    for row in database.rows("COPP_TRAP"):
+        traps.setdefault(row.word("trap_group"), []).append(row)
+    classes: list[QosClass] = []
+    for group in database.rows("COPP_GROUP"):
+        cir = _number(group, "cir") if group.word("meter_type") == "bytes" else None
+        exceed = group.word("red_action") or "drop"
+        policer = Policer(cir * BITS if cir else None, _number(group, "cbs") if cir else None, exceed_action=exceed)
+        other = tuple(f"trap_ids {trap.word('trap_ids')}" for trap in traps.get(group.name, ()))
+        lines = (*group.lines, *(line for trap in traps.get(group.name, ()) for line in trap.lines))
+        marker = Marker(queue=_number(group, "queue")) if group.word("queue") else None
+        classes.append(QosClass(group.name, ClassMatch(other=other), marker, policer if group.word("cir") else None, lines=lines))
+    if not classes:
+        return ()
+    every = tuple(sorted({line for made in classes for line in made.lines}))
+    return (QosPolicy("copp", tuple(classes), (QosAttachment("", "local", every[:1]),), every),)
 
 
 def _joined(first: QosClass, second: QosClass) -> QosClass:
