@@ -108,7 +108,7 @@ def _source(does: _Translation, words: Words) -> None:
 
 
 def _destination(does: _Translation, words: Words) -> None:
-    """`address A [B] [port P]`, `[static address-to-address] address-group G`, `address-set ..`: verbatim but for `address`."""
+    """`address A [B] [[port] P]`, `[static address-to-address] address-group G`, `address-set ..`: verbatim but for `address`."""
     kept: list[str] = []
     while words:
         word = words.next()
@@ -117,6 +117,8 @@ def _destination(does: _Translation, words: Words) -> None:
         elif word.lower() == "address-group" and words:
             does.groups.append(words.peek())
             kept += [word, words.next()]
+        elif kept and not does.groups and is_decimal(word) and not words:
+            does.service = word  # `address 10.0.0.5 8080`
         elif word.lower() != "address":
             kept.append(word)
     if not kept:

@@ -19,7 +19,8 @@ THEN = frozenset(
      "forwarding-class", "loss-priority", "sample", "permit", "deny", "routing-instance", "three-color-policer")
 )  # fmt: skip
 EXCEEDING = frozenset(("bandwidth-limit", "burst-size-limit", "bandwidth-percent"))
-CONTAINERS = {"match": MATCH, "from": FROM, "then": THEN, "if-exceeding": EXCEEDING}
+INTERPOLATE = frozenset(("fill-level", "drop-probability"))
+CONTAINERS = {"match": MATCH, "from": FROM, "then": THEN, "if-exceeding": EXCEEDING, "interpolate": INTERPOLATE}
 # statements without a value; the word behind any other one is its value, whatever it is called
 FLAGS = frozenset(
     ("accept", "discard", "reject", "log", "syslog", "sample", "permit", "deny", "tcp-established", "tcp-initial",

@@ -33,6 +33,7 @@ class Draft:
 
     any_address: AddressSet
     prefixes: dict[str, list[Weighed]] = field(default_factory=dict)
+    excepted: dict[str, str] = field(default_factory=dict)
     protocols: tuple[Interval, ...] | None = None
     source_ports: tuple[Interval, ...] | None = None
     destination_ports: tuple[Interval, ...] | None = None
@@ -61,6 +62,7 @@ def read_match(reading: Reading, context: Context, term: Node, family: int) -> t
         except NotUnderstood as reason:
             reading.leave(kid, str(reason))
             draft.conditions.append(condition(kid))
+    draft.conditions += [text for side, text in draft.excepted.items() if _is_list_alone(draft, side)]
     source = _side(reading, draft, "source")
     destination = _side(reading, draft, "destination")
     services = _services(reading, draft, family)
@@ -187,7 +189,7 @@ def _read_side(reading: Reading, context: Context, draft: Draft, kid: Node, side
             value, length = found, _length(word.word)
         into.append((length, excepted, value))
     if is_list and all(word.has("except") for word in kid.active()) and kid.active():
-        draft.conditions.append(condition(kid))
+        draft.excepted[side] = condition(kid)
 
 
 def _length(text: str) -> int:
@@ -202,7 +204,7 @@ def _side(reading: Reading, draft: Draft, side: str) -> AddressSet:
     if draft.unresolved:
         return draft.any_address
     whole = NOWHERE
-    if all(excepted for _, excepted, _ in parts) and any(length < 0 for length, _, _ in parts):
+    if _is_list_alone(draft, side):
         whole = draft.any_address
     if not any(excepted for _, excepted, _ in parts):
         return NOWHERE.union(*(value for _, _, value in parts)).intersection(draft.any_address)
@@ -211,6 +213,12 @@ def _side(reading: Reading, draft: Draft, side: str) -> AddressSet:
         gone = NOWHERE.union(*(v for excepted, v in found if excepted))
         whole = whole.minus(gone) if not gone.is_empty else whole
     return whole.intersection(draft.any_address)
+
+
+def _is_list_alone(draft: Draft, side: str) -> bool:
+    """Nothing but lists with `except`: what is left of everything."""
+    parts = draft.prefixes.get(side, [])
+    return all(excepted for _, excepted, _ in parts) and any(length < 0 for length, _, _ in parts)
 
 
 def _by_length(parts: list[Weighed]) -> list[tuple[int, list[tuple[bool, AddressSet]]]]:
