@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from policyhub.domain.addresses import AddressSet
-from policyhub.domain.device_config import Interface, Losslessness, Route
+from policyhub.domain.device_config import DeviceConfig, Interface, Losslessness, Route
 from policyhub.domain.nat import NatRule
-from policyhub.domain.objects import Schedule
-from policyhub.domain.qos import QosClass, Trust
+from policyhub.domain.objects import AddressObject, Schedule
+from policyhub.domain.qos import QosClass, QosPolicy, Trust
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import ENTRY, AclBook, AclSyntax, read_rules, verb_of
 from policyhub.vendorkit.ios_groups import Groups
+from policyhub.vendorkit.ios_lines import ECHOED
 from policyhub.vendorkit.ios_mqc import Mqc, MqcSyntax
-from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.ledger import IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import Budget, NotUnderstood, Words
 from policyhub.vendorkit.operands import NameTable, Services
 
+R = TypeVar("R", bound="IosReading")
 AclKey = tuple[int, str]  # family 4, 6 or 0 (MAC), name
 OPTIONS = ("statistics", "counters", "fragments", "ignore", "exit", "ipv4", "pmtud")
 
@@ -54,6 +57,7 @@ class IosReading:
     routes: list[Route] = field(default_factory=list)
     nat_rules: list[NatRule] = field(default_factory=list)
     losslessness: dict[str, Losslessness] = field(default_factory=dict)
+    pools: list[AddressObject] = field(default_factory=list)
     policies: list[Policy] = field(default_factory=list)
     tables: dict[str, dict[int, int]] = field(default_factory=dict)
     table_lines: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -75,6 +79,29 @@ class IosReading:
         """Names of lists that pick traffic for something else (QoS, NAT, VPN, routing): no filters."""
         return self.mqc.selectors
 
+    def config(self, platform: str, lines: int, policies: Iterable[Policy], qos_policies: Iterable[QosPolicy]) -> DeviceConfig:
+        """The model of what all of them have, once every line is booked; `dataclasses.replace` puts in the rest."""
+        return DeviceConfig(
+            platform,
+            self.hostname,
+            lines,
+            policies=tuple(policies),
+            qos_policies=tuple(qos_policies),
+            trusts=tuple(self.trusts),
+            interfaces=tuple(self.interfaces.values()),
+            addresses=(*self.groups.address_objects(), *self.pools),
+            services=self.groups.service_objects(),
+            groups=self.groups.object_groups(),
+            schedules=tuple(self.schedules),
+            ignored=self.ledger.ignored_lines,
+            unparsed=self.ledger.unparsed_lines,
+            nat_rules=tuple(self.nat_rules),
+            routes=tuple(self.routes),
+            losslessness=tuple(self.losslessness.values()),
+            version=self.version,
+            special=self.ledger.special_lines,
+        )
+
     def book(self, syntax: AclSyntax) -> AclBook:
         return AclBook(syntax, self.ledger, self.addresses, self.services, self.budget)
 
@@ -87,6 +114,36 @@ class IosReading:
 
     def attach(self, policy: str, interface: str, direction: str, line: int) -> None:
         self.mqc.attach(policy, interface, direction, line)
+
+
+def dispatch(
+    reading: R,
+    block: Block,
+    ignored: IgnoreList,
+    handler_of: Callable[[list[str]], Callable[[R, Block], None] | None],
+    otherwise: Callable[[R, Block], None],
+    reason_of: Callable[[str, str], str] = lambda text, said: said,
+) -> None:
+    """One block of the text to the handler that its words name, or to `otherwise`.
+
+    Below an echoed command stand outputs. What a handler does not understand is on the ignore list or unparsed, for its reason
+    as `reason_of(text, reason)` has it.
+    """
+    if ECHOED.match(block.text):
+        reading.ledger.understood(block.number)
+        for child in block.children:
+            dispatch(reading, child, ignored, handler_of, otherwise, reason_of)
+        return
+    handler = handler_of(block.words)
+    if handler is None:
+        otherwise(reading, block)
+        return
+    try:
+        handler(reading, block)
+        reading.ledger.understood(block.number)
+    except NotUnderstood as reason:
+        if not ignored.takes(block.text) and not ignored.excuses(block.text):
+            reading.ledger.unparsed(block.line, reason_of(block.text, str(reason)))
 
 
 def read_class_map(reading: IosReading, block: Block) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
-from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route
+from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_ports import Port, read_interface
 from policyhub.vendorkit.ios_reading import (
     Gaps,
     IosReading,
     collect,
+    dispatch,
     list_policies,
     read_class_map,
     remove_list,
@@ -91,34 +93,22 @@ def parse(text: str) -> DeviceConfig:
     kept = _without_texts(reading.ledger, reading.ledger.without_long(lines, PREFIXES))
     blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
     for block in blocks:
-        _dispatch(reading, block)
+        dispatch(reading, block, IGNORED, _handler, _note_users)
     queues.apply_profiles(reading)
     policies = [*list_policies(reading, ACL, GAPS), *traffic_policies.policies(reading), *segments.policies(reading)]
     found_qos = [*qos_policies(reading.mqc), *queues.policies(reading), *traffic_policies.marks(reading), *default_marks(reading)]
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=len(lines),
-        policies=tuple(policies),
-        qos_policies=tuple(found_qos),
+    return replace(
+        reading.config(NAME, len(lines), policies, found_qos),
         dscp_maps=qos.dscp_maps(reading),
-        trusts=tuple(reading.trusts),
-        interfaces=tuple(reading.interfaces.values()),
         addresses=(*reading.set_objects, *reading.pools),
         services=tuple(reading.set_services),
         groups=tuple(reading.set_groups),
         zones=segments.zones(reading),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
         nat_rules=nat.rules(reading),
-        routes=tuple(reading.routes),
-        losslessness=tuple(reading.losslessness.values()),
         qos_maps=qos.qos_maps(reading),
         managed_by=reading.managed_by,
-        version=reading.version,
-        special=reading.ledger.special_lines,
     )
 
 
@@ -140,24 +130,6 @@ def _without_texts(ledger: LineLedger, lines: list[Line]) -> list[Line]:
         else:
             kept.append(line)
     return kept
-
-
-def _dispatch(reading: Reading, block: Block) -> None:
-    if ECHOED.match(block.text):
-        reading.ledger.understood(block.number)
-        for child in block.children:
-            _dispatch(reading, child)
-        return
-    handler = _handler(block.words)
-    if handler is None:
-        _note_users(reading, block)
-        return
-    try:
-        handler(reading, block)
-        reading.ledger.understood(block.number)
-    except NotUnderstood as reason:
-        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
-            reading.ledger.unparsed(block.line, str(reason))
 
 
 def _note_users(reading: Reading, block: Block) -> None:

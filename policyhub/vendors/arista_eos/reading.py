@@ -33,7 +33,6 @@ class Reading(IosReading):
     profiles: dict[str, Block] = field(default_factory=dict)
     profile_users: list[tuple[str, str, int]] = field(default_factory=list)
     nat_users: list[tuple[str, str]] = field(default_factory=list)
-    pools: list[AddressObject] = field(default_factory=list)
     set_objects: list[AddressObject] = field(default_factory=list)
     set_services: list[ServiceObject] = field(default_factory=list)
     set_groups: list[ObjectGroup] = field(default_factory=list)

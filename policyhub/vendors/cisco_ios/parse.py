@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action
@@ -103,27 +104,14 @@ def parse(text: str) -> DeviceConfig:
     found = [*qos_policies(reading.mqc), *port_queues.policies(reading)]
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=len(lines),
-        policies=tuple(policies),
-        qos_policies=tuple(found),
+    return replace(
+        reading.config(NAME, len(lines), policies, found),
         dscp_maps=maps.dscp_maps(reading),
         trusts=maps.trusts(reading),
-        interfaces=tuple(reading.interfaces.values()),
-        addresses=(*reading.groups.address_objects(), *reading.pools),
-        services=reading.groups.service_objects(),
-        groups=reading.groups.object_groups(),
         zones=zones.zones(reading),
-        schedules=tuple(reading.schedules),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
         nat_rules=tuple(nat.rules(reading)),
-        routes=tuple(reading.routes),
         evaluation=nat.evaluation(reading),
         qos_maps=(*port_queues.maps(reading), *table_maps(reading, found)),
-        special=reading.ledger.special_lines,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from policyhub.domain.objects import AddressObject
 from policyhub.domain.qos import DscpMap, QosMap, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_reading import IosReading
@@ -47,7 +46,6 @@ class Reading(IosReading):
     maps: list[DscpMap] = field(default_factory=list)
     vlan_maps: dict[str, list[Block]] = field(default_factory=dict)
     vlan_filters: list[tuple[str, str, int]] = field(default_factory=list)
-    pools: list[AddressObject] = field(default_factory=list)
     nat_sides: dict[str, list[str]] = field(default_factory=dict)
     port_queues: dict[str, PortQueues] = field(default_factory=dict)
     queue_marks: dict[tuple[str, int], tuple[set[int], list[int]]] = field(default_factory=dict)

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Stage, StageKind
-from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Action, Policy
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
-from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
+from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
@@ -21,6 +20,7 @@ from policyhub.vendorkit.ios_reading import (
     Gaps,
     IosReading,
     collect,
+    dispatch,
     list_policies,
     read_class_map,
     read_policy_map,
@@ -85,30 +85,16 @@ def parse(text: str) -> DeviceConfig:
         reading.version = reading.version or (found["version"] if found else "")
     kept = without_banners(reading.ledger, reading.ledger.without_long(lines))
     blocks = read_blocks(_without_rpl(reading.ledger, kept), lambda line: line.startswith(("!", "#")), adopts)
-    lpts: list[QosPolicy] = []
     for block in blocks:
-        _dispatch(reading, block, lpts)
+        dispatch(reading, block, IGNORED, _handler, _note_users)
     policies = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *reading.policies]
-    found_qos = [*qos_policies(reading.mqc), *lpts]
+    found_qos = [*qos_policies(reading.mqc), *reading.lpts]
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=len(lines),
-        policies=tuple(_commons(reading, policies)),
-        qos_policies=tuple(found_qos),
-        interfaces=tuple(reading.interfaces.values()),
-        addresses=reading.groups.address_objects(),
-        services=reading.groups.service_objects(),
-        groups=reading.groups.object_groups(),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        routes=tuple(reading.routes),
+    return replace(
+        reading.config(NAME, len(lines), _commons(reading, policies), found_qos),
         losslessness=qos.losslessness(reading),
         evaluation=tuple(reading.stages),
-        version=reading.version,
-        special=reading.ledger.special_lines,
     )
 
 
@@ -160,32 +146,6 @@ def _commons(reading: Reading, policies: list[Policy]) -> list[Policy]:
         replace(policy, default=None, notes=(*policy.notes, COMMON_NOTE)) if policy.name in commons and policy.family else policy
         for policy in policies
     ]
-
-
-def _dispatch(reading: Reading, block: Block, lpts: list[QosPolicy]) -> None:
-    if ECHOED.match(block.text) or block.text in ("end-policy-map", "end-class-map"):
-        reading.ledger.understood(block.number)
-        for child in block.children:
-            _dispatch_child(reading, child, lpts)
-        return
-    _dispatch_child(reading, block, lpts)
-
-
-def _dispatch_child(reading: Reading, block: Block, lpts: list[QosPolicy]) -> None:
-    try:
-        if block.words[0] == "lpts":
-            qos.read_lpts(reading, block, lpts)
-            reading.ledger.understood(block.number)
-            return
-        handler = _handler(block.words)
-        if handler is None:
-            _note_users(reading, block)
-            return
-        handler(reading, block)
-        reading.ledger.understood(block.number)
-    except NotUnderstood as reason:
-        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
-            reading.ledger.unparsed(block.line, str(reason))
 
 
 def _note_users(reading: Reading, block: Block) -> None:
@@ -304,6 +264,12 @@ def _flowspec(reading: Reading, block: Block) -> None:
                 qos.read_service_policy(reading, "flowspec", child)
 
 
+def _end(reading: Reading, block: Block) -> None:
+    """The end of a map, at the margin; what is indented below it belongs to nobody."""
+    for child in block.children:
+        dispatch(reading, child, IGNORED, _handler, _note_users)
+
+
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "object-group": _group,
     "interface": _interface,
@@ -314,6 +280,9 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "ntp": management.read_ntp,
     "snmp-server": management.read_snmp,
     "flowspec": _flowspec,
+    "lpts": qos.read_lpts,
+    "end-policy-map": _end,
+    "end-class-map": _end,
     "hw-module": qos.read_pauses,
     "priority-flow-control": _pfc,
     "hostname": _hostname,

@@ -110,7 +110,7 @@ def losslessness(reading: Reading) -> tuple[Losslessness, ...]:
     return tuple(found)
 
 
-def read_lpts(reading: Reading, block: Block, found: list[QosPolicy]) -> None:
+def read_lpts(reading: Reading, block: Block) -> None:
     """`lpts pifib hardware police [location L]`: what may reach the route processor, per flow, in packets."""
     words = Words(block.words, 1)
     if words.next("pifib").lower() != "pifib" or not words.accept("hardware") or not words.accept("police"):
@@ -128,4 +128,4 @@ def read_lpts(reading: Reading, block: Block, found: list[QosPolicy]) -> None:
         classes.append(QosClass(" ".join(below[1:at]), match, policer=Policer(None), lines=(child.number,), notes=notes))
         reading.ledger.understood(child.number)
     attached = (QosAttachment("control-plane", "in", (block.number,)),)
-    found.append(QosPolicy(name, tuple(classes), attached, block.numbers))
+    reading.lpts.append(QosPolicy(name, tuple(classes), attached, block.numbers))

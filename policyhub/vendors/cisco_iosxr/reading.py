@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from policyhub.domain.evaluation import Stage
+from policyhub.domain.qos import QosPolicy
 from policyhub.vendorkit.ios_acl import BARE, COMPARED, WITH_VALUE, AclSyntax
 from policyhub.vendorkit.ios_reading import IosReading
 from policyhub.vendorkit.service_names import ServiceNames
@@ -45,7 +46,10 @@ SPEEDS = tuple(
 
 @dataclass(slots=True)
 class Reading(IosReading):
-    """stages: common lists with the list that is asked behind them. paused: by line card, classes that pause and their lines."""
+    """stages: common lists with the list that is asked behind them. paused: by line card, classes that pause and their lines.
+    lpts: policers in front of the route processor.
+    """
 
     stages: list[Stage] = field(default_factory=list)
+    lpts: list[QosPolicy] = field(default_factory=list)
     paused: dict[str, dict[int, int]] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.qos import Marker
@@ -11,7 +12,7 @@ from policyhub.domain.rules import Policy
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
-from policyhub.vendorkit.ios_lines import ECHOED, excuse_paths, note_selectors, static_route, without_banners
+from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route, without_banners
 from policyhub.vendorkit.ios_mqc import qos_policies
 from policyhub.vendorkit.ios_pfc import read_pfc
 from policyhub.vendorkit.ios_ports import Port, read_interface
@@ -19,6 +20,7 @@ from policyhub.vendorkit.ios_reading import (
     Gaps,
     IosReading,
     collect,
+    dispatch,
     list_policies,
     read_access_class,
     read_class_map,
@@ -81,32 +83,14 @@ def parse(text: str) -> DeviceConfig:
     kept = without_banners(reading.ledger, reading.ledger.without_long(lines))
     blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
     for block in blocks:
-        _dispatch(reading, block)
+        dispatch(reading, block, IGNORED, _handler, _note_users, _reason)
     policies: list[Policy] = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *vlan_policies(reading)]
     found = [*qos_policies(reading.mqc), *default_marks(reading)]
     lossless = qos.losslessness(reading, found)
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
-    return DeviceConfig(
-        platform=NAME,
-        hostname=reading.hostname,
-        lines=len(lines),
-        policies=tuple(policies),
-        qos_policies=tuple(found),
-        interfaces=tuple(reading.interfaces.values()),
-        addresses=(*reading.groups.address_objects(), *reading.pools),
-        services=reading.groups.service_objects(),
-        groups=reading.groups.object_groups(),
-        schedules=tuple(reading.schedules),
-        ignored=reading.ledger.ignored_lines,
-        unparsed=reading.ledger.unparsed_lines,
-        nat_rules=tuple(reading.nat_rules),
-        routes=tuple(reading.routes),
-        losslessness=lossless,
-        qos_maps=table_maps(reading, found),
-        version=reading.version,
-        special=reading.ledger.special_lines,
-    )
+    made = reading.config(NAME, len(lines), policies, found)
+    return replace(made, losslessness=lossless, qos_maps=table_maps(reading, found))
 
 
 def adopts(parent: str, child: str) -> bool:
@@ -114,28 +98,14 @@ def adopts(parent: str, child: str) -> bool:
     return HEADER.match(parent) is not None and ENTRY.match(child) is not None and not child.startswith("no ")
 
 
-def _dispatch(reading: Reading, block: Block) -> None:
-    if ECHOED.match(block.text):
-        reading.ledger.understood(block.number)
-        for child in block.children:  # outputs that are indented below the echoed command
-            _dispatch(reading, child)
-        return
-    handler = _handler(block.words)
-    if handler is None:
-        note_selectors(reading.selectors, block)
-        return
-    try:
-        handler(reading, block)
-        reading.ledger.understood(block.number)
-    except NotUnderstood as reason:
-        if not IGNORED.takes(block.text) and not IGNORED.excuses(block.text):
-            reading.ledger.unparsed(block.line, _reason(block.text, str(reason)))
-
-
 def _reason(text: str, otherwise: str = NOT_UNDERSTOOD) -> str:
     if otherwise != NOT_UNDERSTOOD:
         return otherwise
     return next((known for sign, known in REASONS if sign.match(text)), otherwise)
+
+
+def _note_users(reading: Reading, block: Block) -> None:
+    note_selectors(reading.selectors, block)
 
 
 def _handler(words: list[str]) -> Callable[[Reading, Block], None] | None:

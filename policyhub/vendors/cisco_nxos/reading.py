@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policyhub.domain.objects import AddressObject
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import BARE, COMPARED, WITH_VALUE, AclSyntax
 from policyhub.vendorkit.ios_reading import IosReading
@@ -25,8 +24,7 @@ ACL = AclSyntax(
 
 @dataclass(slots=True)
 class Reading(IosReading):
-    """vlan_maps: clauses of one map by name; vlan_filters: (map, vlans, line); pools: NAT pools."""
+    """vlan_maps: clauses of one map by name; vlan_filters: (map, vlans, line)."""
 
     vlan_maps: dict[str, list[Block]] = field(default_factory=dict)
     vlan_filters: list[tuple[str, str, int]] = field(default_factory=list)
-    pools: list[AddressObject] = field(default_factory=list)
