@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -14,13 +15,14 @@ from typing import Any
 import native_capture
 from flowguard.domain.bundle import compile_bundle
 from flowguard.sensor.flows_text import as_text
+from flowguard.sensor.records import FORMS, format_of, record_file
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
 from policyhub.domain.qos import PRIORITY_DSCP
 from policyhub.domain.reading import read_text, require_file
 
-CLEAN, FINDINGS, BAD_INPUT, PARTIAL = 0, 1, 2, 3
+CLEAN, FINDINGS, BAD_INPUT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 TEXT_FLOWS = 20
 STDIN = "-"
 
@@ -55,20 +57,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--records",
+        metavar="FILE",
+        help="write every flow there, too, as .ndjson, .parquet or .ipfix; the report then has the largest only",
+    )
+    parser.add_argument("--records-format", choices=tuple(FORMS), help="when the name of the file does not tell")
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing found, 1 verdicts above info, 2 bad input, 3 a capture was damaged (said in the report)."""
     try:
-        request = read_request(args)
-        top = args.top if args.top is not None or args.format == "json" else TEXT_FLOWS
-        body = native_capture.analyse(
-            request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
-            signatures=args.signatures,
-        )  # fmt: skip
+        body = _analyse(args)
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("policyhub flows: interrupted, nothing was left behind\n")
+        return INTERRUPTED
     report: dict[str, Any] = json.loads(body)
     _print(body.decode() + "\n" if args.format == "json" else as_text(report))
     damaged = [point["error"] for point in report["points"] if point["error"]]
@@ -78,6 +84,26 @@ def run(args: argparse.Namespace) -> int:
         return PARTIAL
     found = any(Severity(verdict["severity"]).rank > Severity.INFO.rank for verdict in report["verdicts"])
     return FINDINGS if found else CLEAN
+
+
+def _analyse(args: argparse.Namespace) -> bytes:
+    request = read_request(args)
+    keeps_all = args.format == "json" and not args.records
+    top = args.top if args.top is not None or keeps_all else TEXT_FLOWS
+    analyse = functools.partial(
+        native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
+        signatures=args.signatures,
+    )  # fmt: skip
+    if not args.records:
+        return analyse()
+    kind = format_of(args.records, args.records_format)
+    with record_file(args.records, kind) as write:
+        return analyse(records=FORMS[kind], write=write, progress=_progress if sys.stderr.isatty() else None)
+
+
+def _progress(packets: int, records: int) -> None:
+    sys.stderr.write(f"\r{packets:,} packets, {records:,} flows written ")
+    sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Interfaces: docs/architecture.md, sections 1 to 3. JSON is UTF-8 bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
+from typing import Literal
 
 from native_capture import rulespace as rulespace
 
@@ -27,6 +28,9 @@ def analyse(
     series: bool = False,
     top: int | None = None,
     signatures: str | PathLike[str] | None = None,
+    records: Literal["ndjson", "columns", "ipfix"] | None = None,
+    write: Callable[[bytes], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
@@ -34,6 +38,10 @@ def analyse(
     series: queues also give their fill of every millisecond.
 
     signatures: a folder of signature files beside those that come with the engine (docs/signatures.md).
+
+    records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs). A flow of a
+    point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and the records
+    written. What either raises, or a signal's handler, ends the run and comes out here.
 
     Without a bundle only marks changed between points are judged. A file damaged in the middle gives a partial report
     (points[].truncated, points[].error). Raises CaptureError when a file cannot be used at all.

@@ -7,6 +7,7 @@ use nc_flow::{address, protocol, FlowKey, KeyedState, Signature};
 use serde_json::{json, Value};
 
 use crate::bundle::Bundle;
+use crate::told::{Teller, Told};
 use crate::verdict::{identity, Name, ServerPort, Verdict};
 
 const SECOND: u64 = 1_000_000_000;
@@ -32,7 +33,7 @@ pub struct Place {
 }
 
 /// One offending packet. `key`: its flow; `point`: where it was judged; `new_flow`: first of its flow for this mark;
-/// `changed_to`: the new mark and where it was seen, for a rewritten one.
+/// `changed_to`: the new mark and where it was seen, for a rewritten one. `told`: no packet, but a record of an exporter.
 #[derive(Clone, Copy, Debug)]
 pub struct Offence<'a> {
     pub name: Name,
@@ -46,6 +47,14 @@ pub struct Offence<'a> {
     pub ip_id: u32,
     pub new_flow: bool,
     pub changed_to: Option<u8>,
+    pub told: Option<Told>,
+}
+
+impl Offence<'_> {
+    /// When it began: the time of the packet, or of the record's first one.
+    fn began_ns(&self) -> u64 {
+        self.ts_ns.saturating_sub(self.told.map_or(0, |told| told.span_ns))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,6 +98,7 @@ struct Open {
     second_bytes: u64,
     changed_to: Vec<(u8, u64)>,
     signatures: Vec<Arc<Signature>>,
+    teller: Option<Teller>,
 }
 
 /// Judges for one engine. Without a bundle only rewritten marks are judged.
@@ -155,7 +165,7 @@ impl Judge {
         let key = key_of(offence);
         let mut found = self.by_key.get(&key).copied();
         if let Some(number) = found {
-            if offence.ts_ns.saturating_sub(self.open[number].last.ts_ns) >= CLOSE_NS {
+            if offence.began_ns().saturating_sub(self.open[number].last.ts_ns) >= CLOSE_NS {
                 self.close(number, out);
                 found = None;
             }
@@ -184,7 +194,7 @@ impl Judge {
     fn begin(&mut self, key: Key, offence: &Offence<'_>) -> usize {
         let realm = self.places.get(usize::from(offence.point)).map_or_else(String::new, |place| place.realm.clone());
         let mut parts = key.json(&realm);
-        parts.push(json!(offence.ts_ns));
+        parts.push(json!(offence.began_ns()));
         self.open.push(Open::new(key, realm, identity(&Value::Array(parts)), offence));
         self.unknown += usize::from(key.name == Name::UnknownIdentityInPriority);
         self.by_key.insert(key, self.open.len() - 1);
@@ -245,7 +255,8 @@ impl Judge {
         let key = &open.key;
         let signals = self.signals(open);
         let steps = open.packets.checked_ilog10().unwrap_or(0).min(3);
-        let percent = (55 + 15 * (signals.len() as u32 - 1) + 5 * steps).min(99);
+        let doubt = open.teller.as_ref().map_or(0, Teller::doubt);
+        let percent = (55 + 15 * (signals.len() as u32 - 1) + 5 * steps).min(99).saturating_sub(doubt);
         Verdict {
             id: open.id.clone(),
             revision: open.revision,
@@ -327,7 +338,10 @@ impl Judge {
                 "dport": seen.dport, "ip_id": seen.ip_id,
             })
         };
-        let mut evidence = vec![seen("first-packet", &open.first), seen("last-packet", &open.last)];
+        let mut evidence = match &open.teller {
+            None => vec![seen("first-packet", &open.first), seen("last-packet", &open.last)],
+            Some(teller) => vec![teller.evidence()],
+        };
         if let Some(bundle) = &self.bundle {
             let allowed = bundle.identity(open.who).map(|identity| identity.allowed);
             let allowed = allowed
@@ -379,7 +393,7 @@ impl Key {
 
 impl Open {
     fn new(key: Key, realm: String, id: String, offence: &Offence<'_>) -> Self {
-        let seen = Seen::of(offence);
+        let seen = Seen { ts_ns: offence.began_ns(), ..Seen::of(offence) };
         Self {
             key,
             realm,
@@ -400,6 +414,7 @@ impl Open {
             second_bytes: 0,
             changed_to: Vec::new(),
             signatures: Vec::new(),
+            teller: offence.told.map(Teller::new),
         }
     }
 
@@ -414,7 +429,28 @@ impl Open {
         }
     }
 
+    /// Account a record: its time counts where no earlier one covered it, a second for each packet at most.
+    fn add_told(&mut self, offence: &Offence<'_>, told: &Told) {
+        if !self.teller.as_mut().is_some_and(|teller| teller.hears(told)) {
+            return;
+        }
+        let (packets, bytes) = told.estimate();
+        let news = offence.ts_ns.saturating_sub(self.last.ts_ns.max(offence.began_ns()));
+        self.active_ns += news.min(packets.saturating_mul(SECOND));
+        if offence.ts_ns >= self.last.ts_ns {
+            self.last = Seen::of(offence);
+        }
+        self.who = offence.who;
+        self.packets = self.packets.saturating_add(packets);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.connections += u64::from(offence.new_flow || self.connections == 0);
+        self.dirty = true;
+    }
+
     fn add(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>) {
+        if let Some(told) = &offence.told {
+            return self.add_told(offence, told);
+        }
         let second = offence.ts_ns / SECOND;
         if second != self.second {
             if let Some(all) = class_bytes(self.second) {

@@ -3,8 +3,10 @@
 mod bundle;
 mod judge;
 mod prefixes;
+mod told;
 mod verdict;
 
 pub use bundle::{Bundle, BundleError, Identity, Profile};
 pub use judge::{Judge, Offence, Place};
+pub use told::Told;
 pub use verdict::{Name, ServerPort, Verdict};

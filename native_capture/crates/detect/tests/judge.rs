@@ -46,6 +46,7 @@ fn offence(ts_ns: u64) -> Offence<'static> {
         ip_id: 7,
         new_flow: false,
         changed_to: None,
+        told: None,
     }
 }
 

@@ -15,19 +15,20 @@ use crate::point::Point;
 use crate::queues::Queues;
 
 const SECOND: u64 = 1_000_000_000;
+/// A conversation without a packet for this long is over, where flows may be forgotten.
+pub(crate) const IDLE_NS: u64 = 300 * SECOND;
 /// How often packet time wakes the judge.
 const TICK_NS: u64 = SECOND / 10;
-/// Flow records looked at per tick for being idle.
-const SWEEP: usize = 16_384;
 /// Flow number of a packet whose flow found no room.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
-/// Sizes; all memory of the engine follows from them. `observe`: rows per second are kept; `path`: delays and rewrites
+/// Sizes; all memory of the engine follows from them. `sweep`: flow records looked at per tick for being idle. `observe`: rows per second are kept; `path`: delays and rewrites
 /// are kept for a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub flows: usize,
     pub idle_ns: Option<u64>,
+    pub sweep: usize,
     pub in_flight: usize,
     pub observe: bool,
     pub path: bool,
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     fragments: Fragments,
     hashers: (KeyedState, KeyedState),
     now_ns: u64,
+    sweep: usize,
     next_tick_ns: u64,
     second: Option<u64>,
     /// Packets seen at one point only whose window had not passed when the capture ended.
@@ -79,6 +81,7 @@ impl Core {
             fragments: Fragments::default(),
             hashers: Default::default(),
             now_ns: 0,
+            sweep: size.sweep,
             next_tick_ns: 0,
             second: None,
             unsettled: 0,
@@ -233,6 +236,7 @@ impl Core {
             ip_id: packet.ip_id,
             new_flow,
             changed_to: what.2,
+            told: None,
         };
         // A rewritten mark is measured where it arrives, among packets of the new mark.
         let dscp = what.2.unwrap_or(what.1);
@@ -253,7 +257,7 @@ impl Core {
         }
         if self.now_ns >= self.next_tick_ns {
             self.next_tick_ns = self.now_ns + TICK_NS;
-            flows.expire(self.now_ns, SWEEP);
+            flows.expire(self.now_ns, self.sweep);
             self.judge.tick(self.now_ns, &mut self.verdicts);
         }
     }

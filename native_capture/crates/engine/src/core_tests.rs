@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use crate::core::{Core, Size};
 
-const SIZE: Size = Size { flows: 1_000, idle_ns: Some(5_000_000_000), in_flight: 64, observe: true, path: true };
+const SIZE: Size =
+    Size { flows: 1_000, idle_ns: Some(5_000_000_000), sweep: 16_384, in_flight: 64, observe: true, path: true };
 
 fn bundle() -> Result<Arc<Bundle>, BundleError> {
     Bundle::parse(

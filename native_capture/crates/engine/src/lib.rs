@@ -6,6 +6,7 @@ mod core;
 mod core_tests;
 mod feed;
 mod lane;
+mod largest;
 mod layers;
 mod live;
 mod look;
@@ -16,8 +17,10 @@ mod path;
 mod point;
 mod queue_rows;
 mod queues;
+mod recording;
 mod report;
 
 pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::SourceError;
 pub use offline::{analyse, AnalyseError, Request};
+pub use recording::{Form, Sink, Stopped};

@@ -12,7 +12,7 @@ use nc_detect::Bundle;
 use nc_flow::{SignatureError, Signatures};
 use nc_source::{Ring, SourceError};
 
-use crate::core::{Core, Size};
+use crate::core::{Core, Size, IDLE_NS};
 use crate::feed::{Feed, FileFeed, RingFeed};
 use crate::lane::{earliest, Lane};
 use crate::outbox::{Health, Outbox, PointHealth};
@@ -27,7 +27,7 @@ const LOOK_WAITS: u32 = 50;
 const MAX_WAITING: usize = 1 << 20;
 const MAX_POINTS: usize = 32;
 const SIZE: Size =
-    Size { flows: 1 << 18, idle_ns: Some(300_000_000_000), in_flight: 1 << 19, observe: true, path: false };
+    Size { flows: 1 << 18, idle_ns: Some(IDLE_NS), sweep: 16_384, in_flight: 1 << 19, observe: true, path: false };
 
 /// `points`: name and interface. `snaplen`: bytes kept of a frame; `ring_mb`: MiB of ring per interface.
 #[derive(Clone, Debug)]

@@ -10,17 +10,21 @@ use nc_detect::{Bundle, Verdict};
 use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
-use crate::core::{Core, Size};
+use crate::core::{Core, Size, IDLE_NS};
 use crate::lane::{earliest, Lane};
+use crate::largest::Largest;
 use crate::look::look;
 use crate::queues::Queues;
+use crate::recording::{Form, Recorder, Sink, Stopped};
 use crate::report;
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
 /// Packets whose memory is fetched together.
 const BATCH: usize = 32;
-const SIZE: Size = Size { flows: 4 << 20, idle_ns: None, in_flight: 1 << 20, observe: false, path: true };
+const SIZE: Size = Size { flows: 4 << 20, idle_ns: None, sweep: 1_024, in_flight: 1 << 20, observe: false, path: true };
+/// Packets between two looks at whether to go on.
+const TICK: u64 = 1 << 18;
 /// The path between points is reported for so many.
 const MAX_POINTS: usize = 32;
 
@@ -36,6 +40,9 @@ pub struct Request {
     pub top: Option<usize>,
     /// A folder of signature files beside those that come with the engine.
     pub signatures: Option<PathBuf>,
+    /// Write every flow down, too. A flow of a point that stands alone ends after 300 s without a packet then and makes room; with
+    /// several points all are kept until the end, because only then it is known what was lost between them.
+    pub records: Option<Form>,
 }
 
 /// Why there is no report at all.
@@ -48,6 +55,14 @@ pub enum AnalyseError {
     Queues(String),
     /// A signature file says something impossible.
     Signatures(SignatureError),
+    /// The caller's [`Sink`] wanted no more.
+    Stopped,
+}
+
+impl From<Stopped> for AnalyseError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
 }
 
 impl fmt::Display for AnalyseError {
@@ -56,6 +71,7 @@ impl fmt::Display for AnalyseError {
             AnalyseError::Source(error) => error.fmt(f),
             AnalyseError::Signatures(error) => error.fmt(f),
             AnalyseError::Usage(what) | AnalyseError::Queues(what) => f.write_str(what),
+            AnalyseError::Stopped => f.write_str("stopped"),
         }
     }
 }
@@ -118,8 +134,8 @@ impl Input {
 /// Read every file to its end, or to the first byte that cannot be read, and report in `policyhub.flows/1` (UTF-8 JSON).
 ///
 /// A file that cannot be opened, or is no capture, is an error; one that is damaged later gives a partial report that
-/// says so (`points[].truncated`, `points[].error`).
-pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
+/// says so (`points[].truncated`, `points[].error`). Records go to `sink` in blocks, when they are asked for.
+pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, AnalyseError> {
     check(&request)?;
     let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
     let signatures = Arc::new(signatures);
@@ -140,47 +156,98 @@ pub fn analyse(request: Request) -> Result<Vec<u8>, AnalyseError> {
             ended: false,
         });
     }
-    let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
-    let mut core = Core::new(&names, SIZE, signatures);
-    let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
-    core.queues = queues.map_err(AnalyseError::Queues)?;
-    if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
-        queues.record();
-    }
+    let mut run = Run::new(&request, signatures)?;
     if let Some(bundle) = request.bundle {
-        core.set_bundle(Arc::new(bundle));
+        run.core.set_bundle(Arc::new(bundle));
     }
-    let mut verdicts = HashMap::new();
     if let [input] = inputs.as_mut_slice() {
-        alone(input, &mut core, &mut verdicts);
+        run.alone(input, sink)?;
+    } else {
+        run.together(&mut inputs, sink)?;
     }
-    let ahead = AHEAD;
-    inputs.iter_mut().for_each(|input| input.fill(ahead));
-    while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
-        let Some(packet) = inputs[number].lane.pop() else { break };
-        core.packet(number as u16, &packet);
-        inputs[number].fill(ahead);
-        if !core.verdicts.is_empty() {
-            keep_latest(&mut core.verdicts, &mut verdicts);
-        }
-    }
-    core.finish();
-    keep_latest(&mut core.verdicts, &mut verdicts);
-    Ok(report::write(&core, &inputs, verdicts.into_values().collect(), request.top))
+    run.report(&inputs, request.top, sink)
 }
 
-/// One file alone is taken in its own order, a handful of packets at a time.
-fn alone(input: &mut Input, core: &mut Core, verdicts: &mut HashMap<String, Verdict>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while !input.ended {
-        input.read(BATCH, &mut batch);
-        core.warm(0, &batch);
-        for packet in batch.drain(..) {
-            core.packet(0, &packet);
+/// One run over files. `largest`: of the flows that the table has let go.
+struct Run {
+    core: Core,
+    verdicts: HashMap<String, Verdict>,
+    recorder: Option<Recorder>,
+    largest: Largest,
+    packets: u64,
+}
+
+impl Run {
+    fn new(request: &Request, signatures: Arc<Signatures>) -> Result<Self, AnalyseError> {
+        let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
+        let forgets = request.records.is_some() && names.len() == 1;
+        let mut core = Core::new(&names, Size { idle_ns: forgets.then_some(IDLE_NS), ..SIZE }, signatures);
+        if forgets {
+            core.flows.hold_gone();
         }
-        if !core.verdicts.is_empty() {
-            keep_latest(&mut core.verdicts, verdicts);
+        let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
+        core.queues = queues.map_err(AnalyseError::Queues)?;
+        if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
+            queues.record();
         }
+        let recorder = request.records.map(Recorder::new);
+        Ok(Self { core, verdicts: HashMap::new(), recorder, largest: Largest::new(request.top), packets: 0 })
+    }
+
+    /// One file alone is taken in its own order, a handful of packets at a time.
+    fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let mut batch = Vec::with_capacity(BATCH);
+        while !input.ended {
+            input.read(BATCH, &mut batch);
+            self.core.warm(0, &batch);
+            let count = batch.len() as u64;
+            for packet in batch.drain(..) {
+                self.core.packet(0, &packet);
+            }
+            self.settle(count, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Several files by the times of their packets.
+    fn together(&mut self, inputs: &mut [Input], sink: &mut dyn Sink) -> Result<(), Stopped> {
+        inputs.iter_mut().for_each(|input| input.fill(AHEAD));
+        while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
+            let Some(packet) = inputs[number].lane.pop() else { break };
+            self.core.packet(number as u16, &packet);
+            inputs[number].fill(AHEAD);
+            self.settle(1, sink)?;
+        }
+        Ok(())
+    }
+
+    /// After `count` packets: take over what is finished.
+    fn settle(&mut self, count: u64, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        if !self.core.verdicts.is_empty() {
+            keep_latest(&mut self.core.verdicts, &mut self.verdicts);
+        }
+        let has_gone = self.core.flows.gone().next().is_some();
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| has_gone) {
+            self.largest.note(&self.core);
+            recorder.drain(&mut self.core, sink)?;
+        }
+        let before = self.packets / TICK;
+        self.packets += count;
+        if self.packets / TICK > before {
+            sink.tick(self.packets, self.recorder.as_ref().map_or(0, |recorder| recorder.records))?;
+        }
+        Ok(())
+    }
+
+    fn report(mut self, inputs: &[Input], top: Option<usize>, sink: &mut dyn Sink) -> Result<Vec<u8>, AnalyseError> {
+        self.core.finish();
+        keep_latest(&mut self.core.verdicts, &mut self.verdicts);
+        if let Some(recorder) = &mut self.recorder {
+            self.largest.note(&self.core);
+            recorder.finish(&mut self.core, sink)?;
+            sink.tick(self.packets, recorder.records)?;
+        }
+        Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest))
     }
 }
 

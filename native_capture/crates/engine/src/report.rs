@@ -10,6 +10,7 @@ use nc_flow::{address, protocol, Flow, FlowKey, Signature, Strength, TcpCounts, 
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
+use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
 use crate::offline::{is_partial, Input};
 use crate::point::Point;
@@ -39,7 +40,7 @@ struct Report<'a> {
     /// Signatures that need more of a packet than the captures hold: they cannot be found here.
     not_visible: Vec<&'a str>,
     points: Vec<PointRow<'a>>,
-    flows: Vec<FlowRow<'a>>,
+    flows: Vec<Row<'a>>,
     flows_total: usize,
     verdicts: Vec<Verdict>,
     path: Option<PathRow<'a>>,
@@ -112,7 +113,7 @@ struct TcpRow {
 }
 
 #[derive(Serialize)]
-struct FlowRow<'a> {
+pub(crate) struct FlowRow<'a> {
     point: &'a str,
     src: String,
     dst: String,
@@ -191,7 +192,14 @@ struct RewriteRow {
     packets: u64,
 }
 
-pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, top: Option<usize>) -> Vec<u8> {
+/// `largest`: of the flows that are in the table no more.
+pub(crate) fn write(
+    core: &Core,
+    inputs: &[Input],
+    mut verdicts: Vec<Verdict>,
+    top: Option<usize>,
+    largest: Largest,
+) -> Vec<u8> {
     verdicts.sort_by(|a, b| {
         let key = |v: &Verdict| (v.first_ns, v.name, v.server_port, v.dscp);
         key(a).cmp(&key(b)).then_with(|| (&a.src, &a.dst, &a.proto).cmp(&(&b.src, &b.dst, &b.proto)))
@@ -213,8 +221,8 @@ pub(crate) fn write(core: &Core, inputs: &[Input], mut verdicts: Vec<Verdict>, t
         not_visible: not_visible(core, inputs),
         not_evaluated: if has_queues { &NOT_EVALUATED } else { &NO_QUEUES },
         points,
-        flows: flow_rows(core, top),
-        flows_total: core.flows.iter().count(),
+        flows_total: core.flows.iter().count() + largest.gone,
+        flows: largest.merge(flow_rows(core, top)),
         verdicts,
         path: path_row(core),
         roce: None,
@@ -287,7 +295,7 @@ fn tcp_row(counts: &TcpCounts) -> TcpRow {
 }
 
 /// Largest first; equal ones by key, so that the same capture gives the same bytes.
-fn flow_rows(core: &Core, top: Option<usize>) -> Vec<FlowRow<'_>> {
+fn flow_rows(core: &Core, top: Option<usize>) -> Vec<(u64, FlowRow<'_>)> {
     let top = top.unwrap_or(usize::MAX);
     if top == 0 {
         return Vec::new();
@@ -301,10 +309,10 @@ fn flow_rows(core: &Core, top: Option<usize>) -> Vec<FlowRow<'_>> {
     }
     all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes), core.flows.key(*number), flow.point));
     all.truncate(top);
-    all.into_iter().map(|(number, flow)| flow_row(core, number, flow)).collect()
+    all.into_iter().map(|(number, flow)| (flow.bytes, flow_row(core, number, flow))).collect()
 }
 
-fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
+pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
     let key = core.flows.key(number);
     let name = |address| {
         let bundle = core.judge.bundle()?;

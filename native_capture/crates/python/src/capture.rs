@@ -10,6 +10,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::sink::{form, PythonSink};
+
 create_exception!(native_capture, CaptureError, PyException);
 
 const BUNDLE: &str = "NC-E010";
@@ -51,7 +53,8 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
     points: Vec<(String, PathBuf)>,
@@ -60,16 +63,23 @@ fn analyse<'py>(
     series: bool,
     top: Option<usize>,
     signatures: Option<PathBuf>,
+    records: Option<&str>,
+    write: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
-    let report = py.detach(|| nc_engine::analyse(Request { points, bundle, queues, series, top, signatures }));
+    let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
+    let mut sink = PythonSink::new(write, progress);
+    let request = Request { points, bundle, queues, series, top, signatures, records };
+    let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
         Err(AnalyseError::Source(error)) => Err(source(py, &error)),
         Err(AnalyseError::Queues(what)) => Err(raise(py, QUEUES, &what, None, None)),
         Err(AnalyseError::Signatures(error)) => Err(raise(py, SIGNATURES, &error.to_string(), None, None)),
         Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
+        Err(AnalyseError::Stopped) => Err(sink.reason(|what| raise(py, USAGE, what, None, None))),
     }
 }
 

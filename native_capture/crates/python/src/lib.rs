@@ -3,6 +3,7 @@ use pyo3::prelude::*;
 
 mod capture;
 mod rulespace;
+mod sink;
 
 #[pymodule]
 #[pyo3(name = "_engine")]

@@ -1,0 +1,125 @@
+"""Flow records into a file that is either whole or not there (docs/flow-records.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol
+
+from policyhub.domain.errors import BadInput
+
+Form = Literal["ndjson", "columns", "ipfix"]
+# What the engine hands over for each format.
+FORMS: dict[str, Form] = {"ndjson": "ndjson", "parquet": "columns", "ipfix": "ipfix"}
+SUFFIXES = {".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet", ".ipfix": "ipfix"}
+SCHEMA = "policyhub.flow-record/1"
+ALIGN = 8
+
+
+class Writer(Protocol):
+    def write(self, block: bytes, /) -> object: ...
+
+
+def format_of(path: str, asked: str | None) -> str:
+    """ndjson, parquet or ipfix, by what was asked or else by the name. Raises BadInput."""
+    found = asked or SUFFIXES.get(Path(path).suffix.lower())
+    if not found:
+        raise BadInput(f"--records {path}: no format has this suffix. Use {', '.join(SUFFIXES)}, or say --records-format")
+    return found
+
+
+@contextlib.contextmanager
+def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
+    """Takes the engine's blocks. At a clean end the file stands under its name; after any exception nothing is left.
+
+    Raises BadInput when the file cannot be written or Parquet's library is not installed.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    arrow = import_arrow() if kind == "parquet" else None
+    try:
+        with part.open("xb") as file:
+            writer = ParquetWriter(arrow, file) if arrow else file
+            yield writer.write
+            if isinstance(writer, ParquetWriter):
+                writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadInput(f"{path}: cannot be written ({why}). Free space or name another place; nothing was left behind") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def import_arrow() -> Any:
+    """pyarrow. Raises BadInput with what to install."""
+    try:
+        importlib.import_module("pyarrow.parquet")
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise BadInput("Parquet needs pyarrow, which is not installed. Run `pip install 'policyhub[parquet]'`") from None
+
+
+class ParquetWriter:
+    """Blocks of columns (crates/records/src/block.rs) as row groups; buffers are wrapped, not copied."""
+
+    def __init__(self, arrow: Any, file: BinaryIO) -> None:
+        self._arrow, self._file = arrow, file
+        self._writer: Any = None
+
+    def write(self, block: bytes) -> None:
+        table = self._table(block)
+        self._open(table.schema).write_table(table)
+
+    def close(self) -> None:
+        """Writes the end of the file."""
+        if self._writer:
+            self._writer.close()
+
+    def _open(self, schema: Any) -> Any:
+        if self._writer is None:
+            schema = schema.with_metadata({"schema": SCHEMA})
+            self._writer = self._arrow.parquet.ParquetWriter(self._file, schema, compression="zstd")
+        return self._writer
+
+    def _table(self, block: bytes) -> Any:
+        (length,) = struct.unpack_from("<I", block)
+        head = json.loads(block[4 : 4 + length])
+        begin = -(-(4 + length) // ALIGN) * ALIGN
+        body = self._arrow.py_buffer(block)[begin:]
+        columns = head["columns"]
+        arrays = [
+            self._array(column, head["rows"], [body[at : at + size] for at, size in column["buffers"]]) for column in columns
+        ]
+        return self._arrow.table(arrays, names=[column["name"] for column in columns])
+
+    def _array(self, column: dict[str, Any], rows: int, buffers: list[Any]) -> Any:
+        arrow = self._arrow
+        kind, nulls = column["kind"], column["nulls"]
+        if kind == "marks":
+            return self._marks(rows, nulls, buffers)
+        if kind == "texts":
+            offsets, inner, text = buffers
+            texts = arrow.StringArray.from_buffers(inner.size // 4 - 1, inner, text)
+            return arrow.Array.from_buffers(arrow.list_(arrow.string()), rows, [None, offsets], children=[texts])
+        types = {"number": arrow.int64(), "time": arrow.timestamp("ns", "UTC"), "text": arrow.string()}
+        return arrow.Array.from_buffers(types[kind], rows, buffers, null_count=nulls)
+
+    def _marks(self, rows: int, nulls: int, buffers: list[Any]) -> Any:
+        arrow = self._arrow
+        offsets, dscp, packets, valid, sizes = buffers
+        count = dscp.size // 8
+        values = [
+            arrow.Array.from_buffers(arrow.int64(), count, [None, dscp]),
+            arrow.Array.from_buffers(arrow.int64(), count, [None, packets]),
+            arrow.Array.from_buffers(arrow.int64(), count, [valid, sizes], null_count=nulls),
+        ]
+        marks = arrow.StructArray.from_arrays(values, names=["dscp", "packets", "bytes"])
+        return arrow.Array.from_buffers(arrow.list_(marks.type), rows, [None, offsets], children=[marks])
