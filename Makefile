@@ -13,6 +13,8 @@ ROOTLESS ?=
 # Two processes of tests for each core: half of their time they wait. What is marked `serial` runs after them, alone.
 JOBS ?= $(shell echo $$((2 * $$(nproc))))
 TOGETHER = -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# Independent readers that tests run as processes of their own; nothing of them is ever installed with us (fwshift is GPL).
+PEERS := build/peers
 export ROOTLESS
 
 # A broken index or proxy setting of the machine is the machine's business: pip and cargo read their usual configuration.
@@ -21,7 +23,7 @@ CARGO := cargo --quiet
 MANIFEST := native_capture/Cargo.toml
 RUST_SOURCES := $(shell find native_capture -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
-.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres
+.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres peers
 
 help:
 	@echo "make run      set up, then the whole service with the sample network (PORT=8000 HOST=127.0.0.1 DATA=data)"
@@ -30,7 +32,7 @@ help:
 	@echo "make lint     formatters, linters, types, import contracts"
 	@echo "make corpus   coverage over the corpus (POLICYHUB_CORPUS)"
 	@echo "make demo-net the live loop in network namespaces (root)"
-	@echo "make bench    measurements   make soak   full kill, fuzz and crash sets   make lock   new requirement locks"
+	@echo "make bench    measurements   make soak   full kill, fuzz, crash and peer sets   make lock   new requirement locks"
 
 run:
 	@.ci/deps run
@@ -108,7 +110,17 @@ bench: setup-test
 	@.ci/deps bench
 	@$(BIN)/pytest -q -s -m bench
 
-soak: setup-test
+# Each reader in an environment of its own: fwshift 35 MB, genie 800 MB.
+peers: $(PEERS)/fwshift/.done $(PEERS)/genie/.done
+	@:
+
+$(PEERS)/%/.done: tests/corpus/locks/%.lock
+	@echo "setup: $* (an independent reader, for tests)"
+	@rm -rf $(@D) && "$$(.ci/toolchain)" -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
+soak: setup-test peers
 	@$(BIN)/pytest -q -s -m soak
 	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -s -m "soak and db"
 

@@ -200,6 +200,8 @@ def _openconfig(root: Node, tables: dict[str, Row], ledger: LineLedger, by_numbe
     sets = root.get("acl-sets", "acl-set")
     for title, node in sets.pairs() if sets is not None else ():
         if node.members is None:
+            if (line := by_number.get(node.line)) is not None:
+                ledger.unparsed(line, "no list of rules; acl-loader refuses the whole file")
             continue
         name = title.replace(" ", "_").replace("-", "_").upper()
         known = tables.get(name)
