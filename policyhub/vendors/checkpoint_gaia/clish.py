@@ -229,8 +229,19 @@ def _next_hop(hops: dict[str, Hop], line: Line, words: Words) -> None:
         raise NotUnderstood(f"{kind[:40]!r} is not a next hop")
     way = words.accept("address", "logical")
     name = words.next("a gateway")
-    priority = number_in(words.next("a number"), 0, 255, "a priority") if words.accept("priority") else None
-    interface = words.next("an interface") if words.accept("interface") else ""
+    priority: int | None = None
+    interface = ""
+    while option := words.accept("priority", "interface", "monitored-ip", "monitored-ip-option"):
+        value = words.next("a value")
+        if option == "priority":
+            priority = number_in(value, 0, 255, "a priority")
+        elif option == "interface":
+            interface = value
+        elif name in hops or words.accept("off"):  # says when a hop is taken away, and is no hop itself
+            words.rest()
+            if name in hops:
+                hops[name].lines.append(line.number)
+            return
     if words.accept("off"):
         hops.pop(name, None)
         return

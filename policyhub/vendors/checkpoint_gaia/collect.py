@@ -58,8 +58,9 @@ def _take_object(reading: Reading, item: Item) -> None:
     elif kind == "package":
         for layer in item.list_of("access-layers"):
             name = layer.text("name") if isinstance(layer, Item) else reading.layer_names.get(str(layer), str(layer))
-            if name not in reading.packages:
-                reading.packages.append(name)
+            layers = reading.packages.setdefault(item.text("name"), [])
+            if name not in layers:
+                layers.append(name)
     register(reading, item)
     _take_inside(reading, item)
 

@@ -80,18 +80,21 @@ def _outside(reading: Reading, inside: set[int]) -> list[Line]:
 
 
 def _evaluation(reading: Reading, policies: list[Policy]) -> tuple[Stage, ...]:
+    """The path of each package when there are several (a gateway has one), else one path of all ordered layers."""
+    here = [p.name for p in policies if p.bindings]
+    known = {package: [name for name in layers if name in here] for package, layers in reading.packages.items()}
+    known = {package: layers for package, layers in known.items() if layers}
+    if len(known) > 1:
+        return tuple(stage for package, layers in known.items() for stage in _path(reading, layers, package))
+    first = next(iter(known.values()), [])
+    return _path(reading, [*first, *(name for name in here if name not in first)], "") if here else ()
+
+
+def _path(reading: Reading, layers: list[str], context: str) -> tuple[Stage, ...]:
     """Every ordered layer must accept; NAT comes behind them, so that rules are written for original addresses."""
-    ordered = [p.name for p in policies if p.bindings]
-    if not ordered:
-        return ()
-    ordered.sort(key=lambda name: reading.packages.index(name) if name in reading.packages else len(reading.packages))
-    stages = [Stage(StageKind.FILTER, (name,), Seen.ORIGINAL, note="each layer must accept") for name in ordered]
-    if reading.nat_rules:
-        stages.append(Stage(StageKind.DESTINATION_NAT))
-    stages.append(Stage(StageKind.ROUTE))
-    if reading.nat_rules:
-        stages.append(Stage(StageKind.SOURCE_NAT))
-    return tuple(stages)
+    stages = [Stage(StageKind.FILTER, (name,), Seen.ORIGINAL, context, "each layer must accept") for name in layers]
+    kinds = (StageKind.DESTINATION_NAT, StageKind.ROUTE, StageKind.SOURCE_NAT) if reading.nat_rules else (StageKind.ROUTE,)
+    return (*stages, *(Stage(kind, context=context) for kind in kinds))
 
 
 def _config(reading: Reading, clish: Clish, policies: list[Policy]) -> DeviceConfig:

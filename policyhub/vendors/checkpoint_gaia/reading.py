@@ -31,7 +31,7 @@ class Layer:
 class Reading:
     """State of one parse. rows: the text line by line. objects: by uid.
 
-    cleanup: layer name -> implicit cleanup action. packages: names of their layers, in order.
+    cleanup: layer name -> implicit cleanup action. packages: name -> names of its layers, in order.
     """
 
     rows: list[str]
@@ -45,7 +45,7 @@ class Reading:
     layers: dict[str, Layer] = field(default_factory=dict)
     layer_names: dict[str, str] = field(default_factory=dict)
     cleanup: dict[str, str] = field(default_factory=dict)
-    packages: list[str] = field(default_factory=list)
+    packages: dict[str, list[str]] = field(default_factory=dict)
     nat_items: list[tuple[str, Item]] = field(default_factory=list)
     nat_rules: list[NatRule] = field(default_factory=list)
     address_objects: list[AddressObject] = field(default_factory=list)
