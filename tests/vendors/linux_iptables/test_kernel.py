@@ -137,6 +137,17 @@ def test_nftables_sees_the_same_rules(space: Namespace, tmp_path: Path, version:
     assert {p.name: len(p.rules) for p in text.policies if p.rules} == {name: len(found) for name, found in ours.items()}
 
 
+@pytest.mark.parametrize(
+    "case", ["a_list_of_addresses_is_several_rules", "insert_delete_replace_flush", "renamed_chains_and_joined_commands"]
+)
+def test_a_script_leaves_the_rules_that_the_kernel_has_then(space: Namespace, case: str) -> None:
+    file = Path(__file__).parent / case / "config.txt"
+    space.must(f"sh {file}")
+    ours = IPTABLES.parse(file.read_text(encoding="utf-8"))
+    assert not ours.unparsed
+    assert rules(ours) == rules(IPTABLES.parse(space.must("iptables-nft-save -t filter")))
+
+
 def _verdict(rule: Rule) -> str:
     """`other` for targets that nft shows in ways of its own (NAT, marks)."""
     words = rule.text.split()
