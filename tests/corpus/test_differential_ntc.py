@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import ntc_templates
 import pytest
-from ntc_templates.parse import ParsingException, parse_output
 from textfsm import TextFSM, TextFSMError
 
 from policyhub.domain.addresses import AddressSet
@@ -180,6 +179,19 @@ def panos_policy(rows: list[Row]) -> Said:
     }
 
 
+def object_row(row: Row) -> dict[str, object]:
+    if row["type"] == "host":
+        return {"addresses": address(row["host"])}
+    if row["type"] == "range":
+        return {"addresses": address(f"{row['start_ip']}-{row['end_ip']}")}
+    length = row["netmask"] or row["prefix_length"]
+    return {"addresses": address(f"{row['network']}/{length.strip('/')}") if row["type"] == "subnet" else None}
+
+
+def network_objects(rows: list[Row]) -> Said:
+    return {f"object {row['name']}": object_row(row) for row in rows if row["type"]}
+
+
 class Command(NamedTuple):
     """A template, how its rows are read, and which of our rules they are held against (`family` 0: all)."""
 
@@ -195,6 +207,7 @@ IOS = Command("cisco_ios", "show ip access-lists", ios_lists)
 IOS_SHORT = Command("cisco_ios", "show access-list", ios_short_lists)
 IOS_IPV6 = Command("cisco_ios", "show ipv6 access-lists", ipv6_lists, family=6)
 IOS_RUNNING = Command("cisco_ios", "show running-config partition access-list", ios_lists_by_place, by_place=True)
+ASA_NETWORKS = Command("cisco_asa", "show running-config object network", network_objects)
 NXOS = Command("cisco_nxos", "show access-lists", shown_lists)
 VRP = Command("huawei_vrp", "display acl all", vrp_lists)
 PANOS = Command("paloalto_panos", "show running security-policy", panos_policy, by_place=True)
@@ -226,6 +239,20 @@ CASES = {
 }
 
 
+@cache
+def template(name: str) -> TextFSM:
+    """Loaded once: `ntc_templates.parse.parse_output` reads the index of all templates for each text."""
+    with (Path(ntc_templates.__file__).parent / "templates" / f"{name}.textfsm").open(encoding="utf-8") as file:
+        return TextFSM(file)
+
+
+def rows_of(command: Command, text: str) -> list[Row]:
+    """Raises TextFSMError when the template has no line for something in the text."""
+    machine = template(f"{command.platform}_{command.name.replace(' ', '_')}")
+    machine.Reset()
+    return [{key.lower(): value for key, value in row.items()} for row in machine.ParseTextToDicts(text)]
+
+
 def test_rules_and_hits_of_shown_lists() -> None:
     found: dict[tuple[str, str, str], str] = {}
     values = 0
@@ -233,8 +260,8 @@ def test_rules_and_hits_of_shown_lists() -> None:
         text = corpus_file(name)
         ours = our_rules(REGISTRY.get(command.platform), text, command.by_place, command.family)
         try:
-            theirs = command.reading(parse_output(platform=command.platform, command=command.name, data=bare(text)))
-        except (ParsingException, TextFSMError) as error:
+            theirs = command.reading(rows_of(command, bare(text)))
+        except TextFSMError as error:
             found[name, "-", "refused"] = str(error)[-150:]
             continue
         values += compared(ours, theirs)
@@ -257,25 +284,6 @@ def blocks(folder: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, li
             yield f"{folder}/{path.name}", text, [block for block in found if names[block[1]] == 1]
 
 
-@cache
-def template(name: str) -> TextFSM:
-    """`parse_output` reads the index of all templates each time; blocks are many."""
-    with (Path(ntc_templates.__file__).parent / "templates" / f"{name}.textfsm").open(encoding="utf-8") as file:
-        return TextFSM(file)
-
-
-def rows_of(name: str, block: re.Match[str]) -> list[Row] | None:
-    """None when the template has no line for something in the block."""
-    machine = template(name)
-    machine.Reset()
-    try:
-        return [
-            {key.lower(): value for key, value in row.items()} for row in machine.ParseTextToDicts(block[0].replace("\r", ""))
-        ]
-    except TextFSMError:
-        return None
-
-
 def test_lists_of_running_configurations() -> None:
     """Each `ip access-list` block of IOS by itself; blocks that the template refuses are not compared."""
     found: dict[tuple[str, str, str], str] = {}
@@ -284,23 +292,15 @@ def test_lists_of_running_configurations() -> None:
         files.append(name)
         all_ours = our_rules(REGISTRY.get("cisco_ios"), text, by_place=True)
         for block in known:
-            rows = rows_of("cisco_ios_show_running-config_partition_access-list", block)
-            if rows is not None:
-                theirs = ios_lists_by_place(rows)
-                ours = {item: row for item, row in all_ours.items() if item.rpartition(" ")[0] == block[1]}
-                values += compared(ours, theirs)
-                found.update({(name, item, field): said for (item, field), said in differences(ours, theirs).items()})
+            try:
+                theirs = IOS_RUNNING.reading(rows_of(IOS_RUNNING, block[0].replace("\r", "")))
+            except TextFSMError:
+                continue
+            ours = {item: row for item, row in all_ours.items() if item.rpartition(" ")[0] == block[1]}
+            values += compared(ours, theirs)
+            found.update({(name, item, field): said for (item, field), said in differences(ours, theirs).items()})
     settle("ntc-templates", found, [name for name in files if name not in CASES])
     assert values > 1000, values
-
-
-def object_row(row: Row) -> dict[str, object]:
-    if row["type"] == "host":
-        return {"addresses": address(row["host"])}
-    if row["type"] == "range":
-        return {"addresses": address(f"{row['start_ip']}-{row['end_ip']}")}
-    length = row["netmask"] or row["prefix_length"]
-    return {"addresses": address(f"{row['network']}/{length.strip('/')}") if row["type"] == "subnet" else None}
 
 
 def test_network_objects_of_running_configurations() -> None:
@@ -311,11 +311,12 @@ def test_network_objects_of_running_configurations() -> None:
         files.append(name)
         objects = {one.name: one.addresses for one in REGISTRY.get("cisco_asa").parse(text).addresses}
         for block in known:
-            rows = rows_of("cisco_asa_show_running-config_object_network", block)
-            if rows is not None:
-                theirs = {f"object {row['name']}": object_row(row) for row in rows if row["type"]}
-                ours: Said = {f"object {block[1]}": {"addresses": address(objects[block[1]])}} if block[1] in objects else {}
-                values += compared(ours, theirs)
-                found.update({(name, item, field): said for (item, field), said in differences(ours, theirs).items()})
+            try:
+                theirs = ASA_NETWORKS.reading(rows_of(ASA_NETWORKS, block[0].replace("\r", "")))
+            except TextFSMError:
+                continue
+            ours: Said = {f"object {block[1]}": {"addresses": address(objects[block[1]])}} if block[1] in objects else {}
+            values += compared(ours, theirs)
+            found.update({(name, item, field): said for (item, field), said in differences(ours, theirs).items()})
     settle("ntc-templates", found, [name for name in files if name not in CASES])
     assert values > 50, values
