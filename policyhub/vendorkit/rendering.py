@@ -107,6 +107,42 @@ def refuse_overlap(spec: GuardSpec, network: Network, members: Iterable[str]) ->
             raise CannotRender.of(said, guard=spec.name, member=str(network), other=text)
 
 
+def is_single_sender(spec: GuardSpec, source: str, family: int = 0) -> bool:
+    """Whether `A WILDCARD`, an address or a prefix is what the guard takes as a member, of the family when one is given."""
+    address, _, wildcard = source.partition(" ")
+    try:
+        network = wildcard_network(address, wildcard) if wildcard else ipaddress.ip_network(address, strict=True)
+        return family in (0, network.version) and member_network(spec, str(network)) is not None
+    except (ValueError, CannotRender):
+        return False
+
+
+def refuse_damaged(spec: GuardSpec, faults: list[str]) -> None:
+    """Raises CannotRender when there are faults: no member goes into a guard that is not what was approved."""
+    if faults:
+        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
+        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
+
+
+def foreign_lines(
+    running: str, comment: str, owned: re.Pattern[str], volatile: re.Pattern[str], attached: re.Pattern[str]
+) -> Iterator[str]:
+    """The running configuration without any guard's objects and attachments, and without what changes by itself.
+
+    owned: headers of objects, their name as the first group; attached: lines of interfaces, the policy as the first group.
+    """
+    for section in sections(running, comment):
+        header = words(section.header)
+        named = owned.match(header)
+        if (named and is_own(named[1])) or volatile.match(header):
+            continue
+        yield section.header
+        for line in section.body:
+            policy = attached.match(words(line))
+            if not (policy and is_own(policy[1])):
+                yield line
+
+
 def burst_bytes(rate_bps: int) -> int:
     """Bucket depth of a meter: 10 ms of the rate, at least 64 kB (a smaller one starves TCP)."""
     return max(rate_bps // 8 * BURST_MS // 1000, MIN_BURST_BYTES)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.change import GuardSpec
 from policyhub.domain.qos import parse_dscp
-from policyhub.vendorkit.rendering import Network, Section, is_own, sections, wildcard_network, words
+from policyhub.vendorkit import rendering
+from policyhub.vendorkit.guard_parts import GuardParts
+from policyhub.vendorkit.rendering import Network, Section, sections, wildcard_network, words
 
 # Never a sender (RFC 919, RFC 4291), so the entry matches nothing, whatever the platform makes of a list without entries.
 BLANK = {4: ipaddress.ip_network("255.255.255.255/32"), 6: ipaddress.ip_network("ff00::/128")}
@@ -29,24 +31,14 @@ VOLATILE = re.compile(r"^(?:Building configuration|Current configuration|Using \
 
 
 @dataclass(slots=True)
-class Installed:
+class Installed(GuardParts):
     """What of one guard stands in a running configuration.
 
     parts: "acl4", "class4", "policy" ... -> canonical lines; an access list's lines are left to `members`, `blanks` and `odd`.
-    members: prefix -> the entry as the device prints it. inputs: interface -> input policy ("" = none), names as printed.
-    trouble: interface -> why no policy may be attached there.
+    members: prefix -> the entry as the device prints it.
     """
 
-    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
-    blanks: set[int] = field(default_factory=set)
-    inputs: dict[str, str] = field(default_factory=dict)
-    trouble: dict[str, str] = field(default_factory=dict)
-    odd: list[str] = field(default_factory=list)
-
-    @property
-    def anything(self) -> bool:
-        return bool(self.parts)
 
 
 def object_name(spec: GuardSpec, family: int) -> str:
@@ -161,17 +153,7 @@ def _canonical_action(line: str) -> str:
 
 
 def foreign_lines(running: str) -> Iterator[str]:
-    """The running configuration without any guard's objects and attachments, and without what changes by itself."""
-    for section in sections(running, "!"):
-        header = words(section.header)
-        owned = OWNED_HEADER.match(header)
-        if (owned and is_own(owned[1])) or VOLATILE.match(header):
-            continue
-        yield section.header
-        for line in section.body:
-            attached = SERVICE_POLICY.match(words(line))
-            if not (attached and is_own(attached[1])):
-                yield line
+    return rendering.foreign_lines(running, "!", OWNED_HEADER, VOLATILE, SERVICE_POLICY)
 
 
 CLASS_LINE = re.compile(r"^\s*Class-map: (\S+)")

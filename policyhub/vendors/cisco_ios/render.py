@@ -15,7 +15,16 @@ from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
 from policyhub.domain.message import gettext_noop
 from policyhub.domain.qos import dscp_name
-from policyhub.vendorkit.rendering import Network, burst_bytes, digest, member_network, refuse_overlap, wildcard_network, words
+from policyhub.vendorkit.rendering import (
+    Network,
+    burst_bytes,
+    digest,
+    is_single_sender,
+    member_network,
+    refuse_damaged,
+    refuse_overlap,
+    words,
+)
 from policyhub.vendors.cisco_ios.installed import (
     BLANK,
     KEYWORD,
@@ -39,6 +48,11 @@ def reads(spec: GuardSpec) -> tuple[str, ...]:
     return (RUNNING, *(_counters(interface) for interface in spec.interfaces))
 
 
+TAKEN = gettext_noop(
+    "%(interface)s has the input policy %(policy)s, which is not ours. Add a class there by hand or choose another"
+)
+
+
 def install(spec: GuardSpec, running: str) -> Commands:
     """Raises CannotRender: an interface is unknown or holds another policy, or a part of the guard is there in another form."""
     found = find(spec, running)
@@ -48,19 +62,14 @@ def install(spec: GuardSpec, running: str) -> Commands:
             said = gettext_noop("%(guard)s exists but is not as installed (%(fault)s). Remove the guard first")
             raise CannotRender.of(said, guard=spec.name, fault=faults[0])
         return Commands((), (), reads(spec))
-    interfaces = [_free_interface(spec, found, interface) for interface in spec.interfaces]
+    interfaces = [found.free_interface(interface, TAKEN) for interface in spec.interfaces]
     return Commands(_build(spec, interfaces), _unbuild(spec, interfaces, _parts(spec)), reads(spec))
 
 
 def remove(spec: GuardSpec, running: str) -> Commands:
     """Takes what is there in reverse order. The inverse of removing a damaged guard is empty: damage is not built again."""
     found = find(spec, running)
-    attached = [name for name, policy in found.inputs.items() if policy == spec.name]
-    known = {name.lower() for name in spec.interfaces}
-    stray = next((name for name in attached if name.lower() not in known), None)
-    if stray is not None:
-        said = gettext_noop("%(guard)s is attached to %(place)s too, which the guard does not name. Detach it there by hand")
-        raise CannotRender.of(said, guard=spec.name, place=stray)
+    attached = found.attached(spec)
     inverse: tuple[str, ...] = ()
     if found.anything and not _faults(spec, found):
         inverse = _build(spec, attached)
@@ -76,10 +85,7 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     if not found.anything:
         said = gettext_noop("guard %(guard)s is not installed. Install it in a change window")
         raise CannotRender.of(said, guard=spec.name)
-    faults = _faults(spec, found)
-    if faults:
-        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
-        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
+    refuse_damaged(spec, _faults(spec, found))
     if str(network) in found.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, found.members)
@@ -128,17 +134,8 @@ def owns(line: str, spec: GuardSpec) -> bool:
         return False
     for family in spec.families:
         if found[1] == KEYWORD[family]:
-            return _is_single_sender(spec, family, found[2])
+            return is_single_sender(spec, found[2].removeprefix("host "), family)
     return False
-
-
-def _is_single_sender(spec: GuardSpec, family: int, source: str) -> bool:
-    try:
-        address, _, wildcard = source.removeprefix("host ").partition(" ")
-        network = wildcard_network(address, wildcard) if wildcard else ipaddress.ip_network(address, strict=True)
-        return network.version == family and member_network(spec, str(network)) is not None
-    except (ValueError, CannotRender):
-        return False
 
 
 def _vocabulary(spec: GuardSpec) -> tuple[str, ...]:
@@ -149,33 +146,8 @@ def _counters(interface: str) -> str:
     return f"show policy-map interface {interface} input"
 
 
-def _free_interface(spec: GuardSpec, found: Installed, interface: str) -> str:
-    """The interface as the device spells it. `interface X` of an unknown one would create it."""
-    name = next((known for known in found.inputs if known.lower() == interface.lower()), None)
-    if name is None:
-        said = gettext_noop("interface %(interface)s is not in the running configuration. Write it as the device prints it")
-        raise CannotRender.of(said, interface=interface)
-    if found.inputs[name]:
-        said = gettext_noop(
-            "%(interface)s has the input policy %(policy)s, which is not ours. Add a class there by hand or choose another"
-        )
-        raise CannotRender.of(said, interface=name, policy=found.inputs[name])
-    if name in found.trouble:
-        raise CannotRender.of(gettext_noop("no policy can go on %(interface)s: %(why)s"), interface=name, why=found.trouble[name])
-    return name
-
-
 def _faults(spec: GuardSpec, found: Installed) -> list[str]:
-    """How the guard differs from what we write; members do not count."""
-    expected = _expected(spec)
-    faults = [f"{part} is missing" for part in expected if part not in found.parts]
-    faults += [f"{part} is not ours" for part in found.parts if part not in expected]
-    faults += [f"{part} was changed" for part, lines in expected.items() if found.parts.get(part, lines) != lines]
-    faults += [f"the entry that keeps the IPv{family} list from being empty is missing" for family in spec.families
-               if f"acl{family}" in found.parts and family not in found.blanks]  # fmt: skip
-    attached = {name.lower() for name, policy in found.inputs.items() if policy == spec.name}
-    faults += [f"not attached to {name}" for name in spec.interfaces if name.lower() not in attached]
-    return faults + found.odd
+    return found.faults(spec, _expected(spec), "entry")
 
 
 def _parts(spec: GuardSpec) -> tuple[str, ...]:

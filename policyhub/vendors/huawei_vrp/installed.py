@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.change import GuardSpec
 from policyhub.domain.qos import parse_dscp
-from policyhub.vendorkit.rendering import Network, Section, is_own, sections, wildcard_network, words
+from policyhub.vendorkit import rendering
+from policyhub.vendorkit.guard_parts import GuardParts
+from policyhub.vendorkit.rendering import Network, Section, sections, wildcard_network, words
 
 # Never a sender (RFC 919, RFC 4291). The rule permits nobody; a `deny` would be wrong here: VRP drops what a deny rule of a
 # classifier's ACL matches, and a classifier whose only ACL has no rules may match by its other conditions alone.
@@ -23,30 +25,20 @@ RULE = re.compile(r"^rule (\d+) permit (ip|ipv6) source (\S+)(?: (\S+))?$")
 TRAFFIC_POLICY = re.compile(r"^traffic-policy (\S+) inbound(?: .*)?$")
 CAR = re.compile(r"^car (?:cir )?(\d+)(?: kbps)?\b")
 TWO_STAGE = re.compile(r"^traffic classifier \S+ type (?:or|and)\b")  # S series say `operator`
-VOLATILE = re.compile(r"^(?:return$|<|\[)")
+VOLATILE = re.compile(r"^(?:return$|<|\[|!)")
 
 
 @dataclass(slots=True)
-class Installed:
+class Installed(GuardParts):
     """What of one guard stands in a running configuration.
 
     parts: "acl4", "classifier4", "behavior", "policy" -> canonical lines; an ACL's rules go to `members`, `blanks` and `odd`.
-    members: prefix -> rule id. inputs: interface -> inbound policy ("" = none), names as printed.
-    trouble: interface -> why no policy may be attached there. two_stage: the device activates by `commit` (CloudEngine, NE).
+    members: prefix -> rule id. ids: the rules of each family. two_stage: the device activates by `commit` (CloudEngine, NE).
     """
 
-    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
     ids: dict[int, set[int]] = field(default_factory=lambda: {4: set(), 6: set()})
-    blanks: set[int] = field(default_factory=set)
-    inputs: dict[str, str] = field(default_factory=dict)
-    trouble: dict[str, str] = field(default_factory=dict)
-    odd: list[str] = field(default_factory=list)
     two_stage: bool = False
-
-    @property
-    def anything(self) -> bool:
-        return bool(self.parts)
 
 
 def object_name(spec: GuardSpec, family: int) -> str:
@@ -158,14 +150,4 @@ def canonical_action(line: str) -> str:
 
 
 def foreign_lines(running: str) -> Iterator[str]:
-    """The running configuration without any guard's objects and attachments, and without what changes by itself."""
-    for section in sections(running, "#"):
-        header = words(section.header)
-        owned = OWNED_HEADER.match(header)
-        if (owned and is_own(owned[1])) or VOLATILE.match(header) or header.startswith("!"):
-            continue
-        yield section.header
-        for line in section.body:
-            attached = TRAFFIC_POLICY.match(words(line))
-            if not (attached and is_own(attached[1])):
-                yield line
+    return rendering.foreign_lines(running, "#", OWNED_HEADER, VOLATILE, TRAFFIC_POLICY)

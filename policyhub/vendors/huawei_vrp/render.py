@@ -17,7 +17,7 @@ from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import dscp_name
-from policyhub.vendorkit.rendering import Network, digest, member_network, refuse_overlap, wildcard_network, words
+from policyhub.vendorkit.rendering import Network, digest, is_single_sender, member_network, refuse_damaged, refuse_overlap, words
 from policyhub.vendors.huawei_vrp.installed import (
     BLANK,
     BLANK_ID,
@@ -44,6 +44,9 @@ def reads(spec: GuardSpec) -> tuple[str, ...]:
     return (RUNNING, *(_counters(interface) for interface in spec.interfaces))
 
 
+TAKEN = gettext_noop("%(interface)s has the inbound policy %(policy)s, which is not ours. Add a classifier there by hand")
+
+
 def install(spec: GuardSpec, running: str) -> Commands:
     """Raises CannotRender: an interface is unknown or holds another policy, or a part of the guard is there in another form."""
     found = _find(spec, running)
@@ -53,19 +56,14 @@ def install(spec: GuardSpec, running: str) -> Commands:
             said = gettext_noop("%(guard)s exists but is not as installed (%(fault)s). Remove the guard first")
             raise CannotRender.of(said, guard=spec.name, fault=faults[0])
         return Commands((), (), reads(spec))
-    interfaces = [_free_interface(found, interface) for interface in spec.interfaces]
+    interfaces = [found.free_interface(interface, TAKEN) for interface in spec.interfaces]
     return Commands(_build(spec, interfaces, running), _unbuild(spec, interfaces, _parts(spec)), reads(spec))
 
 
 def remove(spec: GuardSpec, running: str) -> Commands:
     """Takes what is there in reverse order. The inverse of removing a damaged guard is empty: damage is not built again."""
     found = _find(spec, running)
-    attached = [name for name, policy in found.inputs.items() if policy == spec.name]
-    known = {name.lower() for name in spec.interfaces}
-    stray = next((name for name in attached if name.lower() not in known), None)
-    if stray is not None:
-        said = gettext_noop("%(guard)s is attached to %(place)s too, which the guard does not name. Detach it there by hand")
-        raise CannotRender.of(said, guard=spec.name, place=stray)
+    attached = found.attached(spec)
     inverse: tuple[str, ...] = ()
     if found.anything and not _faults(spec, found):
         inverse = _build(spec, attached, running)
@@ -82,10 +80,7 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     if not found.anything:
         said = gettext_noop("guard %(guard)s is not installed. Install it in a change window")
         raise CannotRender.of(said, guard=spec.name)
-    faults = _faults(spec, found)
-    if faults:
-        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
-        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
+    refuse_damaged(spec, _faults(spec, found))
     if str(network) in found.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, found.members)
@@ -136,16 +131,7 @@ def owns(line: str, spec: GuardSpec) -> bool:
     if undo:
         return int(undo[1]) != BLANK_ID
     found = re.fullmatch(r"rule (\d{1,10}) permit (?:ip source ([\d.]+ [\d.]+)|ipv6 source ([0-9A-Fa-f:.]+/\d+))", text)
-    return found is not None and int(found[1]) != BLANK_ID and _is_single_sender(spec, found[2] or found[3])
-
-
-def _is_single_sender(spec: GuardSpec, source: str) -> bool:
-    address, _, wildcard = source.partition(" ")
-    try:
-        network = wildcard_network(address, wildcard) if wildcard else ipaddress.ip_network(address)
-        return member_network(spec, str(network)) is not None
-    except (ValueError, CannotRender):
-        return False
+    return found is not None and int(found[1]) != BLANK_ID and is_single_sender(spec, found[2] or found[3])
 
 
 def _vocabulary(spec: GuardSpec) -> tuple[str, ...]:
@@ -167,32 +153,8 @@ def _find(spec: GuardSpec, running: str) -> Installed:
     return found
 
 
-def _free_interface(found: Installed, interface: str) -> str:
-    """The interface as the device spells it. `interface X` of an unknown logical one would create it."""
-    name = next((known for known in found.inputs if known.lower() == interface.lower()), None)
-    if name is None:
-        said = gettext_noop("interface %(interface)s is not in the running configuration. Write it as the device prints it")
-        raise CannotRender.of(said, interface=interface)
-    if found.inputs[name]:
-        said = gettext_noop("%(interface)s has the inbound policy %(policy)s, which is not ours. Add a classifier there by hand")
-        raise CannotRender.of(said, interface=name, policy=found.inputs[name])
-    if name in found.trouble:
-        raise CannotRender.of(gettext_noop("no policy can go on %(interface)s: %(why)s"), interface=name, why=found.trouble[name])
-    return name
-
-
 def _faults(spec: GuardSpec, found: Installed) -> list[str]:
-    """How the guard differs from what we write; members do not count."""
-    expected = _expected(spec)
-    faults = [f"{part} is missing" for part in expected if part not in found.parts]
-    faults += [f"{part} is not ours" for part in found.parts if part not in expected]
-    faults += [f"{part} was changed" for part, lines in expected.items() if found.parts.get(part, lines) != lines]
-    for family in spec.families:
-        if f"acl{family}" in found.parts and family not in found.blanks:
-            faults.append(f"the rule that keeps the IPv{family} list from being empty is missing")
-    attached = {name.lower() for name, policy in found.inputs.items() if policy == spec.name}
-    faults += [f"not attached to {name}" for name in spec.interfaces if name.lower() not in attached]
-    return faults + found.odd
+    return found.faults(spec, _expected(spec), "rule")
 
 
 def _parts(spec: GuardSpec) -> tuple[str, ...]:

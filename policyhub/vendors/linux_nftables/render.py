@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.errors import CannotRender
 from policyhub.domain.message import gettext_noop
-from policyhub.vendorkit.rendering import burst_bytes, digest, member_network, refuse_overlap
+from policyhub.vendorkit.rendering import burst_bytes, digest, member_network, refuse_damaged, refuse_overlap
 from policyhub.vendors.linux_nftables.ownership import OwnTable, canonical, read_own, split, table_name, without_dynamic
 
 RULESET = "nft -s list ruleset"
@@ -54,10 +54,7 @@ def add_member(spec: GuardSpec, member: str, running: str) -> Commands:
     if own is None:
         said = gettext_noop("guard %(guard)s is not installed (no table inet %(table)s). Install it in a change window")
         raise CannotRender.of(said, guard=spec.name, table=table_name(spec))
-    faults = _faults(spec, own)
-    if faults:
-        said = gettext_noop("guard %(guard)s is not as installed: %(fault)s. Remove and install it again")
-        raise CannotRender.of(said, guard=spec.name, fault=faults[0])
+    refuse_damaged(spec, _faults(spec, own))
     if str(network) in own.members:
         return Commands((), (), reads(spec))
     refuse_overlap(spec, network, own.members)
