@@ -38,6 +38,7 @@ class Reading(IosReading):
     set_groups: list[ObjectGroup] = field(default_factory=list)
     traffic_policies: dict[str, list[Block]] = field(default_factory=dict)
     traffic_bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    traffic_marks: dict[str, dict[str, QosClass]] = field(default_factory=dict)
     segments: dict[str, list[int]] = field(default_factory=dict)
     segment_bindings: dict[str, list[Binding]] = field(default_factory=dict)
     segment_policies: list[Block] = field(default_factory=list)

@@ -11,7 +11,7 @@ from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, Qo
 from policyhub.domain.rules import Action, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, WITH_PORTS, Service
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, is_decimal, prefix_set, range_set
+from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, number_in, prefix_set, range_set
 from policyhub.vendors.arista_eos.reading import NAMES, Reading
 
 VERBATIM = ("ttl", "hop-limit", "fragment", "packet", "ethertype", "vlan", "cos", "tos", "ip", "location", "mpls", "vni")
@@ -116,38 +116,13 @@ def policies(reading: Reading) -> list[Policy]:
 
 
 def marks(reading: Reading) -> list[QosPolicy]:
-    """What traffic policies mark: a QoS policy of the same name with a class per match that sets a mark."""
+    """What traffic policies mark, known once their rules are: a QoS policy with a class per match that sets a mark."""
     found = []
-    for name, blocks in reading.traffic_policies.items():
-        classes = [made for block in blocks for child in block.children if (made := _marking(name, child)) is not None]
-        if classes:
-            bound = (QosAttachment(b.interface, b.direction, b.lines) for b in reading.traffic_bindings.get(name, ()))
-            lines = tuple(line for made in classes for line in made.lines)
-            found.append(QosPolicy(f"traffic-policy {name}", tuple(classes), tuple(bound), lines))
+    for name, classes in reading.traffic_marks.items():
+        bound = (QosAttachment(b.interface, b.direction, b.lines) for b in reading.traffic_bindings.get(name, ()))
+        lines = tuple(line for made in classes.values() for line in made.lines)
+        found.append(QosPolicy(f"traffic-policy {name}", tuple(classes.values()), tuple(bound), lines))
     return found
-
-
-def _marking(policy: str, block: Block) -> QosClass | None:
-    """`match NAME .. / actions / set dscp N`, `set traffic class N`. An odd mark is left to the rule's own lines."""
-    if block.words[0] != "match" or len(block.words) < 2:
-        return None
-    marker, lines = Marker(), [block.number]
-    for child in block.walk():
-        words = child.words
-        if words[:2] == ["set", "dscp"] and len(words) == 3:
-            try:
-                marker = replace(marker, dscp=_marks(words[2])[0])
-            except NotUnderstood:
-                continue
-        elif words[:3] == ["set", "traffic", "class"] and words[3:4] and is_decimal(words[3]):
-            marker = replace(marker, queue=int(words[3][:2]))
-        else:
-            continue
-        lines.append(child.number)
-    if marker == Marker():
-        return None
-    match = ClassMatch(other=(f"traffic-policy {policy} match {block.words[1]}",))
-    return QosClass(block.words[1], match, marker, lines=tuple(lines))
 
 
 @dataclass(slots=True)
@@ -161,6 +136,8 @@ class _Parts:
     references: list[str] = field(default_factory=list)
     action: Action = Action.PERMIT
     logged: bool = False
+    marker: Marker = field(default_factory=Marker)
+    mark_lines: list[int] = field(default_factory=list)
 
 
 def _rule(reading: Reading, policy: str, name: str, family: str, block: Block) -> Rule:
@@ -173,6 +150,10 @@ def _rule(reading: Reading, policy: str, name: str, family: str, block: Block) -
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
             parts.conditions.append(child.text[:200])
+    if parts.mark_lines:
+        picked = ClassMatch(other=(f"traffic-policy {policy} match {name}",))
+        made = QosClass(name, picked, parts.marker, lines=(block.number, *parts.mark_lines))
+        reading.traffic_marks.setdefault(policy, {})[name] = made
     services = tuple(dict.fromkeys(parts.services)) or (ANY_SERVICE,)
     unresolved = tuple(dict.fromkeys(parts.unresolved))
     match = Match(parts.source, parts.destination, services, (), (), parts.dscp, tuple(parts.conditions), unresolved)
@@ -287,19 +268,34 @@ def _port_words(reading: Reading, parts: _Parts, words: Words) -> tuple[Interval
 def _marks(text: str) -> range:
     low, _, high = text.partition("-") if text[:1].isdigit() else (text, "", "")
     try:
-        return range(parse_dscp(low), parse_dscp(high or low) + 1)
+        found = range(parse_dscp(low), parse_dscp(high or low) + 1)
     except ValueError as error:
         raise NotUnderstood(f"{text[:40]!r} is not a dscp") from error
+    if not found:
+        raise NotUnderstood(f"{text[:40]!r} is no range")
+    return found
 
 
 def _actions(reading: Reading, parts: _Parts, block: Block) -> None:
-    """What becomes of the packet beside passing or dropping stands in the rule's lines."""
+    """Passing or dropping, logging and marks; what else becomes of the packet stands in the rule's lines."""
     for child in block.children:
-        word = child.words[0].lower()
-        if word not in ACTION_WORDS:
-            reading.ledger.unparsed(child.line, f"{word[:40]!r} is not an action")
-            continue
-        if word == "drop":
-            parts.action = Action.DENY
-        parts.logged = parts.logged or word == "log"
-        reading.ledger.understood(child.number)
+        with reading.ledger.booking(child.line):
+            word = child.words[0].lower()
+            if word not in ACTION_WORDS:
+                raise NotUnderstood(f"{word[:40]!r} is not an action")
+            if word == "drop":
+                parts.action = Action.DENY
+            if word == "set":
+                _mark(parts, Words(child.words, 1), child.number)
+            parts.logged = parts.logged or word == "log"
+
+
+def _mark(parts: _Parts, words: Words, line: int) -> None:
+    """`set dscp N`, `set traffic class N`; other fields are words only."""
+    if words.accept("dscp"):
+        parts.marker = replace(parts.marker, dscp=_marks(words.next("a dscp"))[0])
+    elif words.accept("traffic") and words.accept("class"):
+        parts.marker = replace(parts.marker, queue=number_in(words.next("a traffic class"), 0, 63, "a traffic class"))
+    else:
+        return
+    parts.mark_lines.append(line)
