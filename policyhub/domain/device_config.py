@@ -22,7 +22,10 @@ class Unparsed:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """addresses: with prefix length. vrf: routing table or virtual router; context: vdom, vsys, logical system. mtu: bytes."""
+    """addresses: with prefix length. vrf: routing table or virtual router; context: vdom, vsys, logical system. mtu: bytes.
+
+    parent: the port of a subinterface or the bundle of a member.
+    """
 
     name: str
     addresses: tuple[str, ...] = ()

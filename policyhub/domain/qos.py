@@ -52,7 +52,8 @@ def phb_of(dscp: int) -> Phb:
 class Policer:
     """Drops or re-marks what exceeds a rate.
 
-    rate_bps: layer-2 bit/s unless counts_l3. burst_bytes None: the device derives it.
+    rate_bps: layer-2 bit/s unless counts_l3; None beside a percent or for packets. burst_bytes None: the device derives it.
+    exceed_action: the device's words, "drop" and "transmit" apart; with a peak rate it is the end of what lies between the rates.
     """
 
     rate_bps: int | None
@@ -175,7 +176,7 @@ class QosMap:
     """A table of small numbers other than DSCP -> level, as configured.
 
     kind: "pcp-to-class", "class-to-queue", "class-to-priority-group", "pfc-priority-to-queue", "class-to-dscp", "class-to-pcp",
-    "dscp-to-dscp". entries: (from, to).
+    "dscp-to-dscp", "pcp-to-dscp", "dscp-to-pcp"; "unused" when nothing tells the fields. entries: (from, to).
     """
 
     name: str
