@@ -15,9 +15,8 @@ from flowguard.domain.guardrails import Decision, Railing, as_rows, evaluate
 from flowguard.models import Enforcement
 from flowguard.queries.ground import Ground
 from flowguard.queries.situation import situation
-from flowguard.queries.specs import spec_of
 from policyhub.actions import audit, changes, kill_switch
-from policyhub.domain.change import ChangeKind
+from policyhub.domain.change import ChangeKind, GuardSpec
 from policyhub.domain.change_states import CANCELLABLE
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
@@ -119,7 +118,7 @@ def _change(row: Enforcement, kind: ChangeKind, key: str, now: datetime) -> Chan
     return changes.plan(
         device=row.guard.device,
         kind=kind,
-        spec=spec_of(row.guard),
+        spec=GuardSpec.of_json(row.guard.spec),
         member=row.member,
         reason=_reason(row, adding),
         actor=_asks(row, adding),

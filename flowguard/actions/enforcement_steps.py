@@ -20,11 +20,10 @@ from flowguard.actions.enforcement_plans import (
 from flowguard.actions.timeline import ASKED_BACK, ENDED, move
 from flowguard.domain.judgement import Judgement, Window, judge
 from flowguard.models import Enforcement
-from flowguard.queries.specs import spec_of
 from flowguard.queries.windows import SECOND_NS, verifying_points, windows
 from policyhub.actions import changes
 from policyhub.actions.changes_record import trouble
-from policyhub.domain.change import EnforcementOutcome
+from policyhub.domain.change import EnforcementOutcome, GuardSpec
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Change
 
@@ -125,7 +124,7 @@ def _later(row: Enforcement, at: datetime | None) -> None:
 
 def _look(row: Enforcement, change: Change, now: datetime, *, deadline: bool) -> Judgement:
     assert row.guard is not None and change.pushed_at is not None
-    spec = spec_of(row.guard)
+    spec = GuardSpec.of_json(row.guard.spec)
     points = verifying_points(row.guard.device)
     pushed, until = _ns(change.pushed_at), _ns(now)
     recent = max(pushed + _span(SETTLE), until - _span(AFTER))

@@ -12,7 +12,6 @@ from flowguard.actions import enforcement
 from flowguard.domain.errors import FlowGuardError
 from flowguard.models import Enforcement, Guard
 from flowguard.queries.ground import OPEN
-from flowguard.queries.specs import spec_of
 from policyhub.actions import audit, changes
 from policyhub.actions.configs import latest_config
 from policyhub.domain.change import OWN_PREFIX, ChangeKind, GuardSpec, canonical_member
@@ -73,7 +72,7 @@ def propose(
             said = gettext_noop("%(device)s has a guard %(guard)s already (%(state)s). Remove it first or choose another name")
             raise GuardExists.of(said, device=device.name, guard=spec.name, state=known.state)
         guard = known or Guard(device=device, name=spec.name)
-        guard.spec, guard.state, guard.created_at = _as_json(spec), Guard.State.PROPOSED, now
+        guard.spec, guard.state, guard.created_at = spec.as_json(), Guard.State.PROPOSED, now
         if first_member:
             guard.spec["first_member"] = canonical_member(first_member)
         guard.install_change = guard.remove_change = None
@@ -180,7 +179,7 @@ def _plan(guard: Guard, kind: ChangeKind, reason: str | Message, requested_by: U
     return changes.plan(
         device=guard.device,
         kind=kind,
-        spec=spec_of(guard),
+        spec=GuardSpec.of_json(guard.spec),
         reason=Message(said, {"reason": reason, "mode": group.mode, "profile": group.profile}),
         actor=audit.who(requested_by, via),
         requested_by=requested_by,
@@ -190,14 +189,3 @@ def _plan(guard: Guard, kind: ChangeKind, reason: str | Message, requested_by: U
         notify_id=guard.pk,
         now=now,
     )
-
-
-def _as_json(spec: GuardSpec) -> dict[str, object]:
-    return {
-        "name": spec.name,
-        "interfaces": list(spec.interfaces),
-        "marks": sorted(spec.marks),
-        "target_dscp": spec.target_dscp,
-        "rate_bps": spec.rate_bps,
-        "families": list(spec.families),
-    }

@@ -18,8 +18,6 @@ from policyhub.console.registry import Alarm, Figure, Headline
 from policyhub.domain.qos import dscp_name
 from policyhub.templatetags.console import when
 
-WORTH_TELLING = 0.01
-
 
 def headlines(now: datetime) -> Iterable[Headline]:
     """Fires first; without one, whether anybody looked at all."""

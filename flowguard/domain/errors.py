@@ -13,10 +13,6 @@ class BadBatch(FlowGuardError):
     code = "FG-E001"
 
 
-class BundleError(FlowGuardError):
-    code = "FG-E002"
-
-
 class BatchConflict(FlowGuardError):
     """One (sensor, stream, sequence) with two contents."""
 

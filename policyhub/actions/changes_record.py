@@ -47,14 +47,7 @@ def commands_of(change: Change) -> Commands:
 
 def spec_as_json(spec: GuardSpec, member: str | None) -> dict[str, Any]:
     """GuardSpec and member as `Change.spec` stores them."""
-    plain: dict[str, Any] = {
-        "name": spec.name,
-        "interfaces": list(spec.interfaces),
-        "marks": sorted(spec.marks),
-        "target_dscp": spec.target_dscp,
-        "rate_bps": spec.rate_bps,
-        "families": list(spec.families),
-    }
+    plain = spec.as_json()
     return plain if member is None else {**plain, "member": member}
 
 
@@ -62,15 +55,7 @@ def spec_of(change: Change) -> tuple[ChangeKind, GuardSpec, str | None]:
     """The intent of a stored change."""
     plain = dict(change.spec)
     member = plain.pop("member", None)
-    spec = GuardSpec(
-        name=plain["name"],
-        interfaces=tuple(plain["interfaces"]),
-        marks=frozenset(plain["marks"]),
-        target_dscp=plain["target_dscp"],
-        rate_bps=plain["rate_bps"],
-        families=tuple(plain["families"]),
-    )
-    return ChangeKind(change.kind), spec, member
+    return ChangeKind(change.kind), GuardSpec.of_json(plain), member
 
 
 def create(change: Change, said: Message, *, now: datetime) -> None:

@@ -6,8 +6,10 @@ import hashlib
 import ipaddress
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 OWN_PREFIX = "PHG-"  # every object we create on a device starts with it; nothing else is ever edited or removed
 OWN_NAME = re.compile(r"^PHG-[A-Z0-9]{1,12}$")
@@ -55,6 +57,29 @@ class GuardSpec:
             raise ValueError(f"guard name {self.name!r} is not {OWN_PREFIX} and up to 12 characters of A-Z and 0-9")
         if not self.interfaces or not self.marks:
             raise ValueError("a guard needs at least one interface and one mark")
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored and shown."""
+        return {
+            "name": self.name,
+            "interfaces": list(self.interfaces),
+            "marks": sorted(self.marks),
+            "target_dscp": self.target_dscp,
+            "rate_bps": self.rate_bps,
+            "families": list(self.families),
+        }
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> GuardSpec:
+        """From what `as_json` gave."""
+        return cls(
+            name=plain["name"],
+            interfaces=tuple(plain["interfaces"]),
+            marks=frozenset(plain["marks"]),
+            target_dscp=plain["target_dscp"],
+            rate_bps=plain["rate_bps"],
+            families=tuple(plain["families"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import Message
+from policyhub.management import terminal
 from policyhub.management.people import VIA, add_as, named_user
 
 if TYPE_CHECKING:
@@ -43,14 +42,6 @@ def run(args: argparse.Namespace) -> int:
     return VERBS[args.verb](args)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
 def _change(pk: int) -> Change:
     from policyhub.models import Change
 
@@ -72,25 +63,25 @@ def _list(args: argparse.Namespace) -> int:
         rows = rows.filter(device__name=args.device)
     for row in rows[: args.last]:
         outcome = f" ({row.push_outcome})" if row.push_outcome else ""
-        _say(f"#{row.pk:<6} {row.created_at:%Y-%m-%d %H:%M} {row.device.name:<20} {row.kind:<14} {row.state}{outcome}")
+        terminal.say(f"#{row.pk:<6} {row.created_at:%Y-%m-%d %H:%M} {row.device.name:<20} {row.kind:<14} {row.state}{outcome}")
     return 0
 
 
 def _show(args: argparse.Namespace) -> int:
     row = _change(args.change)
-    _say(f"change #{row.pk}: {row.kind} on {row.device} ({row.device.host}), {row.state}")
-    _say(f"asked by {row.actor}: {row.reason}")
-    _say(f"plan {row.plan_sha256}, profile {row.device.group.profile}, mode {row.device.group.mode}")
+    terminal.say(f"change #{row.pk}: {row.kind} on {row.device} ({row.device.host}), {row.state}")
+    terminal.say(f"asked by {row.actor}: {row.reason}")
+    terminal.say(f"plan {row.plan_sha256}, profile {row.device.group.profile}, mode {row.device.group.mode}")
     for title, lines in (("lines", row.lines), ("inverse", row.inverse)):
-        _say(f"{title}:")
+        terminal.say(f"{title}:")
         for line in lines:
-            _say(f"    {line}")
+            terminal.say(f"    {line}")
     for rail in row.guardrails:
-        _say(f"guard rail {rail.get('name')}: {'passed' if rail.get('passed') else 'REFUSED'}: {_rail(rail)}")
+        terminal.say(f"guard rail {rail.get('name')}: {'passed' if rail.get('passed') else 'REFUSED'}: {_rail(rail)}")
     for event in row.events.all():
-        _say(f"{event.at:%Y-%m-%d %H:%M:%S} {event.state:<14} {event.message}")
+        terminal.say(f"{event.at:%Y-%m-%d %H:%M:%S} {event.state:<14} {event.message}")
     if row.error:
-        _say(f"error: {row.error}")
+        terminal.say(f"error: {row.error}")
     return 0
 
 
@@ -103,24 +94,24 @@ def _approve(args: argparse.Namespace) -> int:
     from policyhub.actions import changes
 
     user = named_user(args.user, "policyhub.approve_change", "approve changes")
-    changes.approve(change=_change(args.change), approver=user, plan_sha256=args.plan, via=VIA, now=_now())
-    _say(f"change #{args.change} is approved by {user}")
+    changes.approve(change=_change(args.change), approver=user, plan_sha256=args.plan, via=VIA, now=terminal.now())
+    terminal.say(f"change #{args.change} is approved by {user}")
     return 0
 
 
 def _cancel(args: argparse.Namespace) -> int:
     from policyhub.actions import changes
 
-    changes.cancel(change_id=_change(args.change).pk, actor=VIA, now=_now())
-    _say(f"change #{args.change} is cancelled; nothing was sent")
+    changes.cancel(change_id=_change(args.change).pk, actor=VIA, now=terminal.now())
+    terminal.say(f"change #{args.change} is cancelled; nothing was sent")
     return 0
 
 
 def _revert(args: argparse.Namespace) -> int:
     from policyhub.actions import changes
 
-    changes.revert(change_id=_change(args.change).pk, actor=VIA, reason=args.reason, now=_now())
-    _say(f"change #{args.change} is being taken back; `policyhub change show {args.change}` tells how far it is")
+    changes.revert(change_id=_change(args.change).pk, actor=VIA, reason=args.reason, now=terminal.now())
+    terminal.say(f"change #{args.change} is being taken back; `policyhub change show {args.change}` tells how far it is")
     return 0
 
 
@@ -128,9 +119,9 @@ def _switch(args: argparse.Namespace) -> int:
     from policyhub.actions import kill_switch
 
     act = kill_switch.engage if args.verb == "stop" else kill_switch.release
-    act(scope=args.group, actor=VIA, reason=args.reason, now=_now())
+    act(scope=args.group, actor=VIA, reason=args.reason, now=terminal.now())
     what = f"group {args.group}" if args.group else "everything"
-    _say(f"pushes are {'stopped' if kill_switch.engaged(args.group) else 'possible again'} for {what}")
+    terminal.say(f"pushes are {'stopped' if kill_switch.engaged(args.group) else 'possible again'} for {what}")
     return 0
 
 

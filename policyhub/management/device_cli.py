@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.reading import read_text
-from policyhub.management import onboarding_cli
+from policyhub.management import onboarding_cli, terminal
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -63,23 +62,6 @@ def run(args: argparse.Namespace) -> int:
     return VERBS[args.verb](args)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _device(name: str) -> Device:
-    from policyhub.models import Device
-
-    row = Device.objects.select_related("group", "realm", "collect_credential", "push_credential").filter(name=name).first()
-    if row is None:
-        raise BadInput(f"there is no device {name!r}. `policyhub device list` names them")
-    return row
-
-
 def _text(path: Path | None) -> str:
     return "" if path is None else read_text(path)
 
@@ -89,8 +71,8 @@ def _add(args: argparse.Namespace) -> int:
 
     columns = ("name", "platform", "host", "port", "role", "group", "realm", "credential", "ssh_profile", "bastion")
     wish = inventory.Wish(**{name: getattr(args, name) for name in columns})
-    device = inventory.add_device(wish, actor=ACTOR, now=_now())
-    _say(f"added {device.name}. Next: policyhub device scan {device.name}")
+    device = inventory.add_device(wish, actor=ACTOR, now=terminal.now())
+    terminal.say(f"added {device.name}. Next: policyhub device scan {device.name}")
     return 0
 
 
@@ -105,9 +87,9 @@ def _credential(args: argparse.Namespace) -> int:
         private_key=_text(args.private_key_file),
         enable=_text(args.enable_file).rstrip("\r\n"),
         actor=ACTOR,
-        now=_now(),
+        now=terminal.now(),
     )
-    _say(f"credential {args.name} is kept sealed")
+    terminal.say(f"credential {args.name} is kept sealed")
     return 0
 
 
@@ -118,8 +100,8 @@ def _login(args: argparse.Namespace) -> int:
     credential = Credential.objects.filter(name=args.credential).first()
     if credential is None:
         raise BadInput(f"there is no credential {args.credential!r}. Make it first: `policyhub device credential`")
-    inventory.give_credential(_device(args.name), credential, actor=ACTOR, now=_now())
-    _say(f"{args.name}: {credential.name} is its login to {credential.purpose} now")
+    inventory.give_credential(terminal.device(args.name), credential, actor=ACTOR, now=terminal.now())
+    terminal.say(f"{args.name}: {credential.name} is its login to {credential.purpose} now")
     return 0
 
 
@@ -133,57 +115,59 @@ def _list(args: argparse.Namespace) -> int:
         read = f"read {row.taken_at:%Y-%m-%d %H:%M}" if row.taken_at else "never read"
         where = f"{row.host}:{row.port}" if row.host else "from files"
         state += ", OLD SSH" if row.ssh_profile == "old" else ""
-        _say(f"{row.name:<24} {row.platform:<16} {where:<22} {row.group.name:<16} {key:<12} {read:<22} {state}")
+        terminal.say(f"{row.name:<24} {row.platform:<16} {where:<22} {row.group.name:<16} {key:<12} {read:<22} {state}")
     return 0
 
 
 def _show(args: argparse.Namespace) -> int:
-    device = _device(args.name)
-    _say(f"{device.name}: {device.platform}, {device.host or 'no address'}:{device.port}, group {device.group.name}")
-    _say(f"mode {device.group.mode}, profile {device.group.profile}, role {device.role}, realm {device.realm}")
+    device = terminal.device(args.name)
+    terminal.say(f"{device.name}: {device.platform}, {device.host or 'no address'}:{device.port}, group {device.group.name}")
+    terminal.say(f"mode {device.group.mode}, profile {device.group.profile}, role {device.role}, realm {device.realm}")
     if device.version or device.managed_by:
-        _say(f"version {device.version or 'unknown'}" + (f", managed by {device.managed_by}" if device.managed_by else ""))
+        terminal.say(
+            f"version {device.version or 'unknown'}" + (f", managed by {device.managed_by}" if device.managed_by else "")
+        )
     if device.bastion:
-        _say(f"behind {device.bastion}")
+        terminal.say(f"behind {device.bastion}")
     if device.ssh_profile == "old":
-        _say("OLD SSH ALGORITHMS ALLOWED: a session can be read and changed on the way")
+        terminal.say("OLD SSH ALGORITHMS ALLOWED: a session can be read and changed on the way")
     if device.quarantine_reason:
-        _say(f"QUARANTINE: {device.quarantine_reason}")
+        terminal.say(f"QUARANTINE: {device.quarantine_reason}")
     for key in device.host_keys.order_by("pk"):
-        _say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
+        terminal.say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
     for shot in device.snapshots.defer("text_envelope", "counters_envelope", "queues_envelope")[:5]:
         figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
-        _say(f"snapshot #{shot.pk} {shot.taken_at:%Y-%m-%d %H:%M} {shot.taken_by} {shot.source:<8} {figures}")
+        terminal.say(f"snapshot #{shot.pk} {shot.taken_at:%Y-%m-%d %H:%M} {shot.taken_by} {shot.source:<8} {figures}")
     return 0
 
 
 def _scan(args: argparse.Namespace) -> int:
     from policyhub.actions import inventory
 
-    key = inventory.scan_host_key(_device(args.name), actor=ACTOR, now=_now())
-    _say(f"{key.state}: {key.algorithm} {key.fingerprint}")
+    key = inventory.scan_host_key(terminal.device(args.name), actor=ACTOR, now=terminal.now())
+    terminal.say(f"{key.state}: {key.algorithm} {key.fingerprint}")
     if key.state == "pending":
-        _say(f"Compare it on the device, then: policyhub device trust {args.name} {key.fingerprint}")
+        terminal.say(f"Compare it on the device, then: policyhub device trust {args.name} {key.fingerprint}")
     return 0
 
 
 def _decide(args: argparse.Namespace) -> int:
     from policyhub.actions import inventory
 
-    key = _device(args.name).host_keys.filter(fingerprint=args.fingerprint).first()
+    key = terminal.device(args.name).host_keys.filter(fingerprint=args.fingerprint).first()
     if key is None:
         raise BadInput(f"{args.name} never showed {args.fingerprint}. `policyhub device scan {args.name}` fetches its key")
     act = inventory.trust_host_key if args.verb == "trust" else inventory.revoke_host_key
-    act(host_key=key, actor=ACTOR, now=_now())
-    _say(f"{key.state}: {key.fingerprint}")
+    act(host_key=key, actor=ACTOR, now=terminal.now())
+    terminal.say(f"{key.state}: {key.fingerprint}")
     return 0
 
 
 def _release(args: argparse.Namespace) -> int:
     from policyhub.actions import inventory
 
-    inventory.release(_device(args.name), actor=ACTOR, now=_now())
-    _say(f"{args.name} is released")
+    inventory.release(terminal.device(args.name), actor=ACTOR, now=terminal.now())
+    terminal.say(f"{args.name} is released")
     return 0
 
 
@@ -192,7 +176,7 @@ def _collect(args: argparse.Namespace) -> int:
     from policyhub.models import Device
 
     if args.name:
-        devices = [_device(name) for name in args.name]
+        devices = [terminal.device(name) for name in args.name]
     else:
         devices = [row for row in Device.objects.order_by("name") if collect.can_collect(row)]
     failed = [error for device in devices if (error := _collect_one(device))]
@@ -207,21 +191,23 @@ def _collect_one(device: Device) -> PolicyHubError | None:
     from policyhub.actions import collect
 
     try:
-        shot = collect.collect(device_id=device.pk, actor=ACTOR, now=_now())
+        shot = collect.collect(device_id=device.pk, actor=ACTOR, now=terminal.now())
     except PolicyHubError as error:
         return error
-    _say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
+    terminal.say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
     return None
 
 
 def _import_config(args: argparse.Namespace) -> int:
     from policyhub.actions import configs
 
-    device, text = _device(args.name), _text(args.file)
+    device, text = terminal.device(args.name), _text(args.file)
     if not text.strip():
         raise BadInput(f"{args.file} is empty")
-    shot = configs.store(device=device, text=text, counters=_text(args.counters), source="upload", actor=ACTOR, now=_now())
-    _say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
+    shot = configs.store(
+        device=device, text=text, counters=_text(args.counters), source="upload", actor=ACTOR, now=terminal.now()
+    )
+    terminal.say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
     return 0
 
 

@@ -6,15 +6,15 @@ import argparse
 import getpass
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput
 from policyhub.domain.reading import read_text
+from policyhub.management import terminal
 
 if TYPE_CHECKING:
-    from policyhub.models import Device, PreflightResult
+    from policyhub.models import PreflightResult
 
 ACTOR = f"cli:{getpass.getuser()}"
 PARTIAL = 3
@@ -47,23 +47,6 @@ def add_arguments(verbs: Any) -> None:
     listen.add_argument("--port", type=int, default=5514)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _device(name: str) -> Device:
-    from policyhub.models import Device
-
-    row = Device.objects.filter(name=name).first()
-    if row is None:
-        raise BadInput(f"there is no device {name!r}. `policyhub device list` names them")
-    return row
-
-
 def _import(args: argparse.Namespace) -> int:
     from policyhub.actions import wishes
 
@@ -73,15 +56,15 @@ def _import(args: argparse.Namespace) -> int:
             sys.stderr.write(f"{args.file}:{row.line}: {row.name or '(no name)'}: {row.problem}\n")
             continue
         told = ", ".join(f"{field}: {old + ' -> ' if old else ''}{new[:MOST_SHOWN]}" for field, old, new in row.changes)
-        _say(f"{row.what:<7} {row.name:<24} {told}")
+        terminal.say(f"{row.what:<7} {row.name:<24} {told}")
         for note in row.notes:
-            _say(f"{'':7} {'':24} note: {note}")
+            terminal.say(f"{'':7} {'':24} note: {note}")
     counts = {what: sum(row.what == what for row in rows) for what in ("add", "change", "same", "bad")}
-    _say(", ".join(f"{count} {what}" for what, count in counts.items()))
+    terminal.say(", ".join(f"{count} {what}" for what, count in counts.items()))
     if args.apply:
-        _say(f"{wishes.apply(rows, file=str(args.file), actor=ACTOR, now=_now())} devices written")
+        terminal.say(f"{wishes.apply(rows, file=str(args.file), actor=ACTOR, now=terminal.now())} devices written")
     else:
-        _say("Nothing was written. --apply writes it")
+        terminal.say("Nothing was written. --apply writes it")
     return PARTIAL if counts["bad"] else 0
 
 
@@ -96,9 +79,9 @@ def _site(args: argparse.Namespace) -> int:
         if name and found[purpose] is None:
             raise BadInput(f"there is no credential {name!r}. Make it first: `policyhub device credential`")
     realm, _ = Realm.objects.get_or_create(name=args.name)
-    inventory.set_site(realm, collect=found["collect"], push=found["push"], actor=ACTOR, now=_now())
+    inventory.set_site(realm, collect=found["collect"], push=found["push"], actor=ACTOR, now=terminal.now())
     realm.refresh_from_db()
-    _say(f"{realm}: read as {realm.collect_credential or '-'}, pushed as {realm.push_credential or '-'}")
+    terminal.say(f"{realm}: read as {realm.collect_credential or '-'}, pushed as {realm.push_credential or '-'}")
     return 0
 
 
@@ -110,24 +93,26 @@ def _preflight(args: argparse.Namespace) -> int:
 
     if not 1 <= args.workers <= 64:
         raise BadInput("--workers is a number from 1 to 64")
-    devices = [_device(name) for name in args.name] or list(listings.examinable())
-    run = preflights.start(devices, collecting=args.collect, queue=False, actor=ACTOR, now=_now())
-    _say(f"Marks: {', '.join(STEPS)}, then each command; + ok, ! failed, . not tried")
+    devices = [terminal.device(name) for name in args.name] or list(listings.examinable())
+    run = preflights.start(devices, collecting=args.collect, queue=False, actor=ACTOR, now=terminal.now())
+    terminal.say(f"Marks: {', '.join(STEPS)}, then each command; + ok, ! failed, . not tried")
     rows: list[PreflightResult] = []
     try:
-        for row in preflights.run(run, workers=args.workers, clock=_now):
+        for row in preflights.run(run, workers=args.workers, clock=terminal.now):
             rows.append(row)
-            _say(f"[{len(rows)}/{len(devices)}] {_line(row)}")
+            terminal.say(f"[{len(rows)}/{len(devices)}] {_line(row)}")
     except KeyboardInterrupt:
-        preflights.cancel(preflight_id=run.pk, actor=ACTOR, now=_now())
+        preflights.cancel(preflight_id=run.pk, actor=ACTOR, now=terminal.now())
         raise
     bad = [row for row in rows if row.state == PreflightResult.State.FAILED]
     good = len(rows) - len(bad)
-    _say(f"{good} ready, {len(bad)} failed" + (f", {sum(row.collected for row in rows)} collected" if args.collect else ""))
+    terminal.say(
+        f"{good} ready, {len(bad)} failed" + (f", {sum(row.collected for row in rows)} collected" if args.collect else "")
+    )
     if bad:
-        _say("\nFailed:")
+        terminal.say("\nFailed:")
     for row in bad:
-        _say(_line(row))
+        terminal.say(_line(row))
     return PARTIAL if bad else 0
 
 
@@ -149,19 +134,21 @@ def _diff(args: argparse.Namespace) -> int:
     from policyhub.actions import configs
     from policyhub.queries import snapshots
 
-    older, newer = snapshots.pair(_device(args.name), args.older, args.newer)
+    older, newer = snapshots.pair(terminal.device(args.name), args.older, args.newer)
     for row in (older, newer):
-        _say(f"#{row.pk}  {row.taken_at:%Y-%m-%d %H:%M:%S}  {row.taken_by}  {row.source}  {row.lines} lines  {row.sha256[:16]}")
+        terminal.say(
+            f"#{row.pk}  {row.taken_at:%Y-%m-%d %H:%M:%S}  {row.taken_by}  {row.source}  {row.lines} lines  {row.sha256[:16]}"
+        )
     lines = snapshots.unified(configs.shown(older), configs.shown(newer))
     equal = "The configurations are equal." if older.sha256 == newer.sha256 else "They differ in masked secrets only."
-    _say("\n".join(lines) if lines else equal)
+    terminal.say("\n".join(lines) if lines else equal)
     return 1 if lines else 0
 
 
 def _account(args: argparse.Namespace) -> int:
     from policyhub.vendorkit.accounts import account_text
 
-    _say(account_text(args.platform))
+    terminal.say(account_text(args.platform))
     return 0
 
 

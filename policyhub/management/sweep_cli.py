@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+
+from policyhub.management import terminal
 
 NEEDS_DJANGO = True
 
@@ -23,15 +24,11 @@ def run(args: argparse.Namespace) -> int:
     return {"run": _run, "start": _start, "status": _status, "cancel": _cancel}[args.verb](args)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _run(args: argparse.Namespace) -> int:
     from policyhub.actions import sweeps
 
-    sweep = sweeps.start(actor="cli", now=_now())
-    sweeps.run(sweep_id=sweep.pk, clock=_now)
+    sweep = sweeps.start(actor="cli", now=terminal.now())
+    sweeps.run(sweep_id=sweep.pk, clock=terminal.now)
     sweep.refresh_from_db()
     return _print(sweep)
 
@@ -39,7 +36,7 @@ def _run(args: argparse.Namespace) -> int:
 def _start(args: argparse.Namespace) -> int:
     from policyhub.actions import sweeps
 
-    return _print(sweeps.start(actor="cli", now=_now()))
+    return _print(sweeps.start(actor="cli", now=terminal.now()))
 
 
 def _status(args: argparse.Namespace) -> int:
@@ -53,7 +50,7 @@ def _status(args: argparse.Namespace) -> int:
 def _cancel(args: argparse.Namespace) -> int:
     from policyhub.actions import sweeps
 
-    sweeps.cancel(sweep_id=args.sweep, actor="cli", now=_now())
+    sweeps.cancel(sweep_id=args.sweep, actor="cli", now=terminal.now())
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -126,9 +126,6 @@ class DeviceSession:
         if len(answer.splitlines()) <= _SHORT_ANSWER and self._errors.search(answer):
             raise self._rejected(command, answer)
         return answer
-
-    def read_all(self, commands: Iterable[str]) -> dict[str, str]:
-        return {command: self.read(command) for command in dict.fromkeys(commands)}
 
     def push(self, lines: Sequence[str], *, before_line: Callable[[int, str], None] = lambda number, line: None) -> None:
         """Type configuration lines one by one; stops at the first that is not answered with a clean prompt.

@@ -10,11 +10,11 @@ from django.utils import translation
 
 from flowguard.actions import enforcement, guards
 from flowguard.models import Enforcement, Guard, IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor
-from flowguard.queries.specs import spec_of
 from policyhub import dispatch
 from policyhub.actions import changes, kill_switch
 from policyhub.actions.configs import store
 from policyhub.console import labels
+from policyhub.domain.change import GuardSpec
 from policyhub.domain.errors import BadInput, PlanRefused, SelfApproval
 from policyhub.models import Change
 from policyhub.vendorkit.registry import REGISTRY
@@ -102,7 +102,7 @@ class World:
     def members(self) -> frozenset[str]:
         render = REGISTRY.get(self.bench.row.platform).render
         assert render is not None
-        spec = spec_of(self.guard)
+        spec = GuardSpec.of_json(self.guard.spec)
         outputs = {command: self.bench.device.running() for command in render.reads(spec)}
         return render.read(spec, outputs).members
 

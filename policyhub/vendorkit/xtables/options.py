@@ -25,7 +25,6 @@ MODELLED = frozenset({
     "tcp", "udp", "udplite", "sctp", "dccp", "icmp", "icmp6", "icmpv6", "ipv6-icmp", "multiport", "mport", "iprange",
     "comment", "dscp", "set",
 })  # fmt: skip
-INTEGER_BASES = (("0x", 16), ("0", 8))
 
 
 @dataclass(slots=True)

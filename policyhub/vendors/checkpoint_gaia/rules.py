@@ -16,7 +16,6 @@ from policyhub.vendors.checkpoint_gaia.reading import Layer, Reading, in_order
 
 ACTIONS = {"Accept": Action.PERMIT, "Drop": Action.DENY, "Reject": Action.DENY}
 ASKS = frozenset(("Ask", "Inform", "User Auth", "Client Auth", "UserCheck Ask", "UserCheck Inform"))
-INLINE = frozenset(("Apply Layer", "Inner Layer"))
 KEYS = frozenset(
     ("uid", "name", "type", "domain", "rule-number", "track", "source", "source-negate", "destination",
      "destination-negate", "service", "service-negate", "service-resource", "vpn", "action", "action-settings",

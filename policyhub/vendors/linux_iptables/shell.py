@@ -22,7 +22,6 @@ FUNCTION = re.compile(r"^(?:function\s+)?([A-Za-z_][\w-]*)\s*(?:\(\s*\))\s*(\{)?
 OPENS = re.compile(r"^(?:if|for|while|until|select)\b|\|\s*while\b")
 CLOSES = re.compile(r"^(?:fi|done)\b")
 BRANCH = re.compile(r"^\(?\s*([^()\s]+(?:\s*\|\s*[^()\s]+)*)\s*\)\s*(.*)$")
-HEREDOC = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
 START = frozenset({"start", "restart", "reload", "up", "on"})
 MOST_NESTED = 30  # loops in loops, variables in variables
 MOST_RUN = 200_000  # statements; functions that call each other could make more of a small text

@@ -20,7 +20,6 @@ ANY_OF = {0: ANY, 4: ANY4, 6: ANY6}
 DIRECTIONS = {"inbound": "in", "outbound": "out"}
 RATE_SCALE = {"kbps": 10**3, "mbps": 10**6, "gbps": 10**9}
 ICMP_NAMES = {"dest-unreachable": (3, None), "port-unreachable": (3, 3)}
-ON = ("on", "enable", "enabled", "", "{}")
 
 
 @dataclass(slots=True)
