@@ -77,7 +77,12 @@ impl CaptureFile {
             "-" => Box::new(io::stdin()),
             _ => Box::new(File::open(path).map_err(|error| unreadable(&name, &error))?),
         };
-        let mut reader = Reader { buffer: Buffer::new(file), name };
+        Self::read(&name, file)
+    }
+
+    /// As `open`, from any stream; `name` is for errors.
+    pub fn read(name: &str, bytes: Box<dyn Read + Send>) -> Result<Self, SourceError> {
+        let mut reader = Reader { buffer: Buffer::new(bytes), name: name.to_owned() };
         unpack(&mut reader)?;
         let format = recognise(&mut reader)?;
         Ok(Self { reader, format, done: false })

@@ -95,6 +95,18 @@ enum RawTest {
     Find { from: usize, within: usize, any: Vec<String> },
 }
 
+impl RawTest {
+    /// Offsets in the payload that the test names.
+    fn places(&self) -> [usize; 2] {
+        match self {
+            RawTest::Sum { at, of, .. } => [*at, *of],
+            RawTest::Bytes { at, .. } | RawTest::Text { at, .. } | RawTest::Number { at, .. } => [*at, 0],
+            RawTest::Length { at, .. } | RawTest::Find { from: at, .. } => [*at, 0],
+            RawTest::Payload { .. } => [0, 0],
+        }
+    }
+}
+
 /// `Payload`: this packet's payload is the whole message. `More`: the message may go on in later packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,6 +115,8 @@ enum Holds {
     More,
 }
 
+/// No payload is longer than an IP packet can say.
+const FARTHEST: usize = u16::MAX as usize;
 /// Weaker patterns would find random bytes: so many payload bytes must be pinned down.
 const LEAST_PINNED: usize = 4;
 const LEAST_PINNED_MID_LIFE: usize = 6;
@@ -150,6 +164,9 @@ fn fault(place: &str, what: &str, cure: &str) -> SignatureError {
 }
 
 fn read(place: &str, test: &RawTest) -> Result<Test, SignatureError> {
+    if let Some(at) = test.places().into_iter().find(|at| *at > FARTHEST) {
+        return Err(fault(place, &format!("no payload has a byte {at}"), &format!("Give an offset up to {FARTHEST}")));
+    }
     Ok(match test {
         RawTest::Bytes { at, hex: value, mask } => {
             let value = hex(place, value)?;
@@ -160,6 +177,9 @@ fn read(place: &str, test: &RawTest) -> Result<Test, SignatureError> {
             Test::Bytes { at: *at, value, mask }
         }
         RawTest::Text { at, text } => Test::Bytes { at: *at, value: text.as_bytes().to_vec(), mask: None },
+        RawTest::Number { min, max, .. } if min > max => {
+            return Err(fault(place, &format!("no number is from {min} to {max}"), "Give min not above max"))
+        }
         RawTest::Number { at, form, min, max } => Test::Number { at: *at, form: *form, min: *min, max: *max },
         RawTest::Sum { at, form, of, add } => Test::Sum { at: *at, form: *form, of: *of, add: *add },
         RawTest::Length { at, form, mask, add, holds } => Test::Length {

@@ -96,6 +96,14 @@ fn patterns_that_random_bytes_would_meet_are_refused() -> Result<(), SignatureEr
             "start",
         ),
         (r#"[[{"is": "bytes", "at": 0, "hex": "0x00"}]]"#, "start"),
+        (
+            r#"[[{"is": "text", "at": 0, "text": "abcd"}, {"is": "number", "at": 4, "form": "u8", "min": 2, "max": 1}]]"#,
+            "start",
+        ),
+        (
+            r#"[[{"is": "text", "at": 0, "text": "abcd"}, {"is": "text", "at": 18446744073709551615, "text": "e"}]]"#,
+            "start",
+        ),
     ];
     for (any, visibility) in weak {
         let signature = parse(any, visibility)?;
