@@ -21,7 +21,7 @@ export ROOTLESS
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CARGO := cargo --quiet
 MANIFEST := native_capture/Cargo.toml
-RUST_SOURCES := $(shell find native_capture -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
+RUST_SOURCES := $(shell find native_capture \( -name target -o -path native_capture/fuzz \) -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
 .PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres peers
 
@@ -108,6 +108,7 @@ corpus: setup-test
 
 bench: setup-test
 	@.ci/deps bench
+	@$(MAKE) --no-print-directory $(PEERS)/nfstream/.done || echo "bench: NFStream could not be installed"
 	@$(BIN)/pytest -q -s -m bench
 
 # Each reader in an environment of its own: fwshift 35 MB, genie 800 MB.
@@ -121,6 +122,8 @@ $(PEERS)/%/.done: tests/corpus/locks/%.lock
 	@touch $@
 
 soak: setup-test peers
+	@.ci/deps soak
+	@.ci/fuzz 600
 	@$(BIN)/pytest -q -s -m soak
 	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -s -m "soak and db"
 

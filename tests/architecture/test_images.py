@@ -113,7 +113,7 @@ def test_images_run_without_root_and_install_by_hash() -> None:
 
 def test_every_debian_package_has_a_section() -> None:
     lines = [line.strip() for line in (ROOT / "docker" / "apt.txt").read_text().splitlines() if line.strip()]
-    assert [line for line in lines if line.startswith("# [")] == ["# [run]", "# [test]", "# [bench]"]
+    assert [line for line in lines if line.startswith("# [")] == ["# [run]", "# [test]", "# [bench]", "# [soak]"]
     packages = [line for line in lines if not line.startswith("#")]
     assert len(packages) == len(set(packages))
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", package) for package in packages)
