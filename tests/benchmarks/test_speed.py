@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.measuring import cpu_seconds, medians, report
+from tests.benchmarks.test_parsers import asa
 
 pytestmark = pytest.mark.bench
 
@@ -41,20 +42,6 @@ def write_capture(path: Path, packets: int, seed: int = 7) -> None:
             )
 
 
-def write_rules(path: Path, rules: int, seed: int = 7) -> None:
-    """One ASA access list of permits and denies over /24s and hosts, with some that earlier ones cover."""
-    rng = random.Random(seed)
-    lines = ["ASA Version 9.16(1)", "hostname bench"]
-    for _ in range(rules):
-        source = f"10.{rng.randrange(64)}.{rng.randrange(256)}.0 255.255.255.0"
-        target = rng.choice(
-            [f"host 172.16.{rng.randrange(64)}.{rng.randrange(1, 255)}", f"172.16.{rng.randrange(64)}.0 255.255.255.0"]
-        )
-        action, port = rng.choice(["permit", "permit", "deny"]), rng.choice([22, 53, 80, 443, 1521, 3306, 8080])
-        lines.append(f"access-list inside extended {action} tcp {source} {target} eq {port}")
-    path.write_text("\n".join([*lines, "access-group inside in interface inside", ""]))
-
-
 def test_the_engine_costs_less_than_tsharks_conversations(tmp_path: Path) -> None:
     capture = tmp_path / "bench.pcap"
     write_capture(capture, PACKETS)
@@ -76,7 +63,7 @@ def test_the_engine_costs_less_than_tsharks_conversations(tmp_path: Path) -> Non
 
 def test_ten_thousand_rules_are_checked_in_seconds(tmp_path: Path) -> None:
     config = tmp_path / "bench.cfg"
-    write_rules(config, RULES)
+    config.write_text(asa(RULES))
     spent = medians({"check": [*CLI, "check", str(config), "--format", "json"]})["check"]
     report("check", rules=RULES, policyhub_s=spent, rules_per_s=RULES / spent)
     assert spent < 10
