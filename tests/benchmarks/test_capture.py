@@ -74,7 +74,9 @@ def collector() -> Iterator[int]:
 
 def commands(capture: Path, folder: Path, port: int) -> dict[str, list[str]]:
     """Of ours and of every peer that is installed; each run begins with an empty folder."""
-    given = {OURS: [sys.executable, "-m", "policyhub.conf.cli", "flows", str(capture), "--records", str(folder / OURS / "flows.ipfix")]}
+    given = {
+        OURS: [sys.executable, "-m", "policyhub.conf.cli", "flows", str(capture), "--records", str(folder / OURS / "flows.ipfix")]
+    }
     given |= {peer.name: peer.command(str(capture), folder / peer.name, port) for peer in PEERS if peer.path}
     return {name: emptied(folder / name, argv) for name, argv in given.items()}
 
