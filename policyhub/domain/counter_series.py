@@ -23,3 +23,11 @@ class CounterSeries:
     read_at: datetime | None = None
     source: str = ""
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CounterText:
+    """What one text of a device holds. unread: numbers of the lines with figures that nobody understood."""
+
+    rows: tuple[CounterSeries, ...] = ()
+    unread: tuple[int, ...] = ()

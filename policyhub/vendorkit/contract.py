@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
-from policyhub.domain.counter_series import CounterSeries
+from policyhub.domain.counter_series import CounterText
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.hits import HitSample, RuleUse
 
@@ -100,7 +100,7 @@ class Vendor:
     looks_like(text): 0.0 .. 1.0 by content, never by file name. render/push None: the platform is read only.
     capabilities: what it can do, and what that was proven against; absent means it cannot.
     rule_uses(text): traffic or session log lines that carry rule ids, as RuleUse rows, a second source beside the counters.
-    series(text, read_at): counters of queues and ports, () when the text holds none.
+    series(text, read_at): counters of queues and ports, and the lines with figures that are none of them or not understood.
     """
 
     name: str
@@ -112,4 +112,4 @@ class Vendor:
     render: Renderer | None = None
     push: PushProfile | None = None
     rule_uses: Callable[[str], tuple[RuleUse, ...]] | None = None
-    series: Callable[[str, datetime | None], tuple[CounterSeries, ...]] | None = None
+    series: Callable[[str, datetime | None], CounterText] | None = None

@@ -138,7 +138,7 @@ def our_queues(platform: str, text: str) -> Said:
     series = REGISTRY.get(platform).series
     assert series is not None
     said: Said = {}
-    for one in series(text, None):
+    for one in series(text, None).rows:
         said.setdefault(one.queue, {})[f"{one.name} {one.unit}"] = one.value
     return said
 

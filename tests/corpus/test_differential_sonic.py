@@ -105,7 +105,7 @@ def test_queue_counters_as_text_are_those_that_sonic_prints_as_json() -> None:
     }
     ours: Said = {}
     assert SONIC.series is not None
-    for one in SONIC.series(corpus_file("sonic/su__queue_counter_test__show_queue_counters_nz.txt"), None):
+    for one in SONIC.series(corpus_file("sonic/su__queue_counter_test__show_queue_counters_nz.txt"), None).rows:
         ours.setdefault(f"{one.interface} {one.queue}", {})[one.name] = one.value
     shown = {item: row for item, row in theirs.items() if any(value for value in row.values())}
     assert shown

@@ -60,7 +60,7 @@ Class cap
 def series(platform: str, text: str) -> list[tuple[str, str, str, float | None, str]]:
     vendor = REGISTRY.get(platform)
     assert vendor.series is not None
-    return [(row.interface, row.queue, row.name, row.value, row.unit) for row in vendor.series(text, READ_AT)]
+    return [(row.interface, row.queue, row.name, row.value, row.unit) for row in vendor.series(text, READ_AT).rows]
 
 
 def parsed(platform: str, text: str) -> DeviceConfig:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 
-from policyhub.domain.counter_series import CounterSeries
-from policyhub.vendorkit.blocks import Line, read_lines
-from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.domain.counter_series import CounterText
+from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.series_book import SeriesBook
 
 QUEUING = "show queuing interface"
 PFC = "show interface priority-flow-control"
@@ -22,50 +21,44 @@ PRIORITIES = re.compile(r"^(?P<way>Rx|Tx)\s*\|(?P<cells>[\d\s|]+)$")
 BRIEF = re.compile(
     r"^(?P<port>(?:Ethernet|Po)\S*\d)\s+(?:Auto|On|Off)\s+(?:On|Off)\s*(?:\(\w+\))?\s+(?P<rx>\d+)\s+(?P<tx>\d+)$", re.IGNORECASE
 )
+SETTINGS = re.compile(r"^(?:slot\s+\d+|VL bitmap|TxPPP|RxPPP|PFC_COS|QOS_?Group|Port\s+Mode|\|?\s*Priority0)", re.IGNORECASE)
 
 
-def series(text: str, read_at: datetime | None = None) -> tuple[CounterSeries, ...]:
-    """Every number of the known tables; () when there is none."""
-    found: list[CounterSeries] = []
+def series(text: str, read_at: datetime | None = None) -> CounterText:
+    """Every number of the known tables."""
+    book = SeriesBook(text, read_at, QUEUING)
     port = queue = ""
-    for line in read_lines(text):
-        if not line.text or len(line.text) > MAX_LINE:
-            continue
-        header, group, detail = EGRESS.match(line.text), GROUP.match(line.text), PORT.match(line.text)
+    for line in book.lines():
+        header, group = EGRESS.match(line.text) or PORT.match(line.text), GROUP.match(line.text)
         if header:
             port, queue = header["port"], ""
-        elif detail:
-            port, queue = detail["port"], ""
+            book.known()
         elif group:
             queue = f"QG{group['group']}" if group["group"] else group["other"]
+            book.known()
         elif brief := BRIEF.match(line.text):
             for way in ("rx", "tx"):
-                found.append(_one(brief["port"], "", f"{way.title()} PFC frames", brief[way], "packets", PFC, line, read_at))
+                book.add(line, brief["port"], "", f"{way.title()} PFC frames", brief[way], "packets", PFC)
+        elif SETTINGS.match(line.text):
+            book.known()
         elif port:
-            found += _rows(port, queue, line, read_at)
-    return tuple(found)
+            _row(book, port, queue, line)
+    return book.text()
 
 
-def _rows(port: str, queue: str, line: Line, read_at: datetime | None) -> Iterator[CounterSeries]:
-    text = line.text
-    row = ROW.match(text) if queue else None
+def _row(book: SeriesBook, port: str, queue: str, line: Line) -> None:
+    row = ROW.match(line.text) if queue else None
     if row:
         unit = "bytes" if "Byts" in row["name"] else "packets"
-        yield _one(port, queue, f"{row['name']} Unicast", row["first"], unit, QUEUING, line, read_at)
+        book.add(line, port, queue, f"{row['name']} Unicast", row["first"], unit)
         if row["second"]:
-            yield _one(port, queue, f"{row['name']} Multicast", row["second"], unit, QUEUING, line, read_at)
-    elif pfc := PFC_ROW.match(text):
-        yield _one(port, f"PFC{pfc['cos']}", "Tx PFC frames", pfc["tx"], "packets", QUEUING, line, read_at)
-        yield _one(port, f"PFC{pfc['cos']}", "Rx PFC frames", pfc["rx"], "packets", QUEUING, line, read_at)
-    elif total := DETAIL.match(text):
-        yield _one(port, "", f"{total['way']} PFC frames", total["value"], "packets", PFC, line, read_at)
-    elif cells := PRIORITIES.match(text):
+            book.add(line, port, queue, f"{row['name']} Multicast", row["second"], unit)
+    elif pfc := PFC_ROW.match(line.text):
+        book.add(line, port, f"PFC{pfc['cos']}", "Tx PFC frames", pfc["tx"], "packets")
+        book.add(line, port, f"PFC{pfc['cos']}", "Rx PFC frames", pfc["rx"], "packets")
+    elif total := DETAIL.match(line.text):
+        book.add(line, port, "", f"{total['way']} PFC frames", total["value"], "packets", PFC)
+    elif cells := PRIORITIES.match(line.text):
         for number, cell in enumerate(part.strip() for part in cells["cells"].strip("| ").split("|")):
             if cell:
-                yield _one(port, f"PFC{number}", f"{cells['way']} PFC frames", cell, "packets", PFC, line, read_at)
-
-
-def _one(
-    port: str, queue: str, name: str, value: str, unit: str, source: str, line: Line, read_at: datetime | None
-) -> CounterSeries:
-    return CounterSeries(port, queue, name, float(value.replace(",", "")), unit, read_at, source, line.number)
+                book.add(line, port, f"PFC{number}", f"{cells['way']} PFC frames", cell, "packets", PFC)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from policyhub.domain.counter_series import CounterSeries
+from policyhub.domain.counter_series import CounterSeries, CounterText
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.json_lines import Node, read_json
-from policyhub.vendors.sonic.cli_tables import Table, read_tables
+from policyhub.vendors.sonic.cli_tables import TITLE, Table, read_tables
 from policyhub.vendors.sonic.database import is_reading
 
 NUMBER = re.compile(r"^-?[\d,]{1,30}(?:\.\d{1,12})?$")
@@ -23,17 +23,20 @@ PAIRS = ("STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP
 JSON_UNITS = {"packet": "packets", "bytes": "bytes"}
 
 
-def series(text: str, read_at: datetime | None = None) -> tuple[CounterSeries, ...]:
-    """Every number of every known table; () when there is none."""
+def series(text: str, read_at: datetime | None = None) -> CounterText:
+    """Every number of every known table. Rows of any other table, and what stands in none, are unread."""
     lines = read_lines(text)
     raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     found: list[CounterSeries] = []
+    titles = {line.number for line in lines if TITLE.match(line.text) or not any(map(str.isdigit, line.text))}
     for table in read_tables(lines, raw):
         found += _table(table, read_at)
+        titles.add(table.lines[0])
     if not found and text.lstrip().startswith("{"):
         for root in read_json(lines).roots:
             found += _json(root, read_at)
-    return tuple(found)
+    read = titles.union(one.line for one in found)
+    return CounterText(tuple(found), tuple(line.number for line in lines if line.number not in read))
 
 
 def is_series(table: Table) -> bool:

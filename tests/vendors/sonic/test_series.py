@@ -51,7 +51,7 @@ JSON = """{
 def read(text: str) -> list[tuple[str, str, str, float | None, str]]:
     vendor = REGISTRY.get("sonic")
     assert vendor.series is not None
-    return [(s.interface, s.queue, s.name, s.value, s.unit) for s in vendor.series(text, READ_AT)]
+    return [(s.interface, s.queue, s.name, s.value, s.unit) for s in vendor.series(text, READ_AT).rows]
 
 
 def test_queue_counters_keep_what_is_not_counted_apart_from_zero() -> None:
@@ -111,7 +111,7 @@ def test_json_of_queuestat_is_read_too() -> None:
 def test_a_number_says_when_and_where_it_was_read() -> None:
     vendor = REGISTRY.get("sonic")
     assert vendor.series is not None
-    first = vendor.series(QUEUES, READ_AT)[0]
+    first = vendor.series(QUEUES, READ_AT).rows[0]
     assert first == CounterSeries("Ethernet0", "UC1", "Counter/pkts", 1060.0, "packets", READ_AT, "For namespace", 4)
 
 
