@@ -29,6 +29,36 @@ VERDICTS: dict[str, tuple[Text, Text]] = {
     ),
     "queue-saturated": (_("Queue full"), _("The class's queue stays nearly full for more than half a second.")),
     "microburst": (_("Microburst"), _("The class's queue was nearly full for milliseconds.")),
+    "roce-loss": (
+        _("RDMA packets lost"),
+        _("The receiver asked for missing packets, or the sender sent them again with all that followed."),
+    ),
+    "roce-congested": (
+        _("RDMA congested"),
+        _("Switches mark this connection's packets as congested, or its receiver tells it to slow down."),
+    ),
+    "roce-rnr": (
+        _("RDMA receiver not ready"),
+        _("The receiver has no buffer posted and refuses: a matter of the host, not of the network."),
+    ),
+    "roce-v1": (_("RoCEv1 in use"), _("These frames cannot be routed and carry no DSCP: switches can only go by their tag.")),
+    "roce-not-lossless": (
+        _("RDMA without protection"),
+        _("Its data cannot be marked for congestion, or changes its mark: the network drops it instead."),
+    ),
+    "pfc-pause": (_("Paused by a neighbour"), _("A neighbour stopped this link or a priority of it, often enough to matter.")),
+    "pfc-storm": (
+        _("Pause storm"),
+        _("A neighbour holds a priority of this link for a large share of the time: everything behind it waits."),
+    ),
+    "ecn-silent": (
+        _("Full queue without congestion marks"),
+        _("The queue was nearly full of packets that can carry a congestion mark, and none was marked."),
+    ),
+    "mtu-blackhole": (
+        _("Large packets vanish"),
+        _("Large packets are sent again and again without an answer, while small ones are answered."),
+    ),
 }
 
 # What would have to be true for a verdict to be wrong: where its reader should look first.
@@ -43,6 +73,15 @@ WRONG_IF: dict[str, Text] = {
     "bulk-into-business-hours": _("The hours or their time zone in the ledger are wrong, or the sensor's clock is."),
     "queue-saturated": _("The rate or the buffer that was given for the queue is not that of the port."),
     "microburst": _("The rate or the buffer that was given for the queue is not that of the port."),
+    "roce-loss": _("The receiver dropped the packets itself, or an adapter's timeout is shorter than its answers take."),
+    "roce-congested": _("The switch marks from too low a queue length on."),
+    "roce-rnr": _("The refusals belong to another connection of the same two hosts."),
+    "roce-v1": _("The frames are a test or a leftover that nobody waits for."),
+    "roce-not-lossless": _("A device before the point removed the marks, or these hosts may lose packets by design."),
+    "pfc-pause": _("The speed of the link is not the one that was assumed, or the point sees another link's frames."),
+    "pfc-storm": _("The speed of the link is not the one that was assumed, or the point sees another link's frames."),
+    "ecn-silent": _("The rate or the buffer that was given for the queue is not that of the port."),
+    "mtu-blackhole": _("The receiver is gone or refuses this connection for another reason."),
 }
 
 OUTCOMES: dict[str, tuple[Text, Text]] = {
@@ -61,6 +100,22 @@ SIGNALS: dict[str, Text] = {
     "training-signature": _("payload of model training"),
     "outside-window": _("outside its hours"),
     "over-peak": _("above its peak"),
+    "sequence-nak": _("the receiver misses packets"),
+    "sent-again": _("packets sent again"),
+    "lost-between-points": _("seen at one point, not at the next"),
+    "large-frames-vanish": _("large packets get no answer"),
+    "receiver-not-ready": _("the receiver is not ready"),
+    "notifications": _("congestion notifications"),
+    "ce-share": _("share of congestion marks"),
+    "not-routable": _("cannot be routed"),
+    "not-ect": _("cannot carry a congestion mark"),
+    "other-marks": _("several marks in one connection"),
+    "pause-frames": _("pause frames"),
+    "paused-share": _("share of time paused"),
+    "queue-nearly-full": _("queue nearly full"),
+    "packets-lost": _("packets lost"),
+    "core-packets-lost": _("packets of a core business lost"),
+    "no-congestion-mark": _("no congestion mark"),
 }
 
 EVIDENCE: dict[str, Text] = {
@@ -70,6 +125,13 @@ EVIDENCE: dict[str, Text] = {
     "rewritten": _("How the mark changed"),
     "replayed": _("Played back from a file"),
     "signature": _("What the payload shows"),
+    "first-interval": _("First time"),
+    "last-interval": _("Last time"),
+    "counted": _("Counted"),
+    "queue": _("The queue"),
+    "filler": _("Who filled the queue"),
+    "pause": _("The pauses"),
+    "lost-between": _("Where packets vanish"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -88,6 +150,58 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "strength": _("Strength"),
     "about": _("Kind of traffic"),
     "visibility": _("Where it shows"),
+    "active_window": _("Hours"),
+    "peak_mbps": _("Peak in Mbit/s"),
+    "port": _("Port"),
+    "class": _("Class"),
+    "basis": _("Basis"),
+    "start_ns": _("Begin"),
+    "end_ns": _("End"),
+    "src": _("From"),
+    "dst": _("To"),
+    "proto": _("Protocol"),
+    "server_port": _("Server port"),
+    "dscp": _("Mark"),
+    "packets": _("Packets"),
+    "bytes": _("Bytes"),
+    "share": _("Share (0 to 1)"),
+    "identity": _("Entry in the ledger"),
+    "business": _("Business"),
+    "allowed": _("Mark allowed"),
+    "mac": _("MAC address"),
+    "priority": _("Priority"),
+    "speed_mbps": _("Speed in Mbit/s"),
+    "not_seen_at": _("Not seen at"),
+    "dest_qps": _("Destination queue pairs"),
+    "repeated": _("Sent again"),
+    "missing": _("Numbers missing"),
+    "sequence_naks": _("Refusals for missing packets"),
+    "lost_between": _("Lost between the points"),
+    "after_silence": _("Sent again after a timeout"),
+    "largest_frame": _("Largest frame in bytes"),
+    "ce": _("Congestion marks"),
+    "cnp": _("Congestion notifications"),
+    "rnr_naks": _("Refusals for want of a buffer"),
+    "not_ect": _("Packets that cannot be marked"),
+    "other_marks": _("Packets with another mark"),
+    "frames": _("Frames"),
+    "paused_us": _("Paused in µs"),
+    "longest_us": _("Longest pause in µs"),
+    "share_pct": _("Largest share in per cent"),
+    "intervals": _("How often"),
+    "longest_ms": _("Longest in ms"),
+    "peak_fill_pct": _("Fullest in per cent"),
+    "queue_bytes": _("Bytes in the queue"),
+    "lost": _("Packets lost"),
+    "lost_of_core": _("Of these of a core business"),
+}
+
+# Words that stand as values in evidence.
+EVIDENCE_WORDS: dict[str, Text] = {
+    "measured": _("measured"),
+    "estimated": _("estimated"),
+    "True": _("yes"),
+    "False": _("no"),
 }
 
 GAP_REASONS: dict[str, Text] = {

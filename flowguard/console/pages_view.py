@@ -74,7 +74,7 @@ def _value(key: str, value: Any) -> Value:
     if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdecimal() for mark in value):
         return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
     text = ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
-    return Value(label, "text", text[:64])
+    return Value(label, "text", labels.EVIDENCE_WORDS.get(text, text[:64]))
 
 
 def _all_marks(value: Any) -> bool:

@@ -6,11 +6,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
 
 from policyhub.domain.identity import Identity
 from policyhub.domain.qos import PRIORITY_DSCP
 
 SCHEMA = "flowguard.bundle/1"
+# Clocks of a zone are told for these years: captures of before, and bundles kept for long.
+ZONE_YEARS = (2000, 2040)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,12 @@ def compile_bundle(
     match_window_ms: int = 1_000,
 ) -> bytes:
     """Canonical JSON, UTF-8; equal input gives equal bytes. points: point name -> realm."""
+    told = sorted(identities, key=lambda i: (i.realm, i.prefix))
+    zones = {zone for identity in told if (zone := identity.active_window.partition(" ")[2])}
     body = {
         "schema": SCHEMA,
-        "identities": [_row(i) for i in sorted(identities, key=lambda i: (i.realm, i.prefix))],
+        "identities": [_row(identity) for identity in told],
+        "zones": {zone: zone_offsets(zone) for zone in sorted(zones)},
         "priority_dscp": sorted(priority_dscp),
         "service_rank": {str(k): v for k, v in sorted((service_rank or {}).items())},
         "points": {name: {"realm": realm} for name, realm in sorted((points or {}).items())},
@@ -67,3 +75,26 @@ def _row(identity: Identity) -> dict[str, object]:
         "active_window": identity.active_window,
         "peak_mbps": identity.peak_mbps,
     }
+
+
+@cache
+def zone_offsets(zone: str) -> list[list[int]]:
+    """[second since 1970, seconds ahead of UTC] from when on, ascending; the first counts for all time before."""
+    clock = ZoneInfo(zone)
+
+    def ahead(moment: datetime) -> int:
+        return int((moment.astimezone(clock).utcoffset() or timedelta()).total_seconds())
+
+    # No zone changes its clocks there and back within a week.
+    day, end = (datetime(year, 1, 1, tzinfo=UTC) for year in ZONE_YEARS)
+    offsets = [[int(day.timestamp()), ahead(day)]]
+    while day < end:
+        following = day + timedelta(days=7)
+        if ahead(following) != offsets[-1][1]:
+            early, late = day, following
+            while late - early > timedelta(seconds=1):
+                middle = (early + (late - early) / 2).replace(microsecond=0)
+                early, late = (middle, late) if ahead(middle) == offsets[-1][1] else (early, middle)
+            offsets.append([int(late.timestamp()), ahead(late)])
+        day = following
+    return offsets

@@ -32,6 +32,7 @@ class SensorConfig:
     """url: scheme and host of the service. spool_bytes: most that waits on disk. Intervals in seconds.
 
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
+    queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
     """
 
     name: str
@@ -47,10 +48,17 @@ class SensorConfig:
     heartbeat_s: float = 10.0
     snaplen: int = 256
     ring_mb: int = 32
+    queues_file: Path | None = None
 
     @property
     def is_replay(self) -> bool:
         return self.points[0].file is not None
+
+    def queues(self) -> bytes | None:
+        """The queues file as the engine takes it; None when none is named. Raises BadInput."""
+        if self.queues_file is None:
+            return None
+        return read_text(self.queues_file, "Name the queues file, or leave `queues` out").encode()
 
     def token(self) -> str:
         """Read anew each time, so that a renewed token needs no restart. Raises BadInput."""
@@ -76,7 +84,7 @@ class _Reader:
     def config(self, raw: Mapping[str, Any]) -> SensorConfig:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
-            "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb",
+            "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -99,6 +107,7 @@ class _Reader:
             heartbeat_s=self._number(raw, "heartbeat_ms", 10_000, 100, 60_000) / 1000,
             snaplen=self._number(raw, "snaplen", 256, 64, 65_535),
             ring_mb=self._number(raw, "ring_mb", 32, 1, 4096),
+            queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
         )
 
     def _points(self, raw: Mapping[str, Any]) -> tuple[Point, ...]:

@@ -32,6 +32,9 @@ def examine(path: Path, check_bundle: Callable[[bytes], str]) -> Iterator[Sign]:
         return
     yield Sign(True, f"configuration {path}")
     yield from _points(config)
+    if config.queues_file:
+        there = config.queues_file.is_file()
+        yield Sign(there, f"queues {config.queues_file}" + ("" if there else " is missing. Name a queues file"))
     yield _spool(config)
     yield from _service(config, check_bundle)
 

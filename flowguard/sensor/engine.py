@@ -11,9 +11,10 @@ from flowguard.sensor.replay import ShiftedReplay
 
 
 def open_engine(config: SensorConfig, bundle: bytes | None) -> Engine:
-    """Raises native_capture.CaptureError: no such interface, no permission, unreadable file."""
+    """Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file."""
+    queues = config.queues()
     if config.is_replay:
         files = [(point.name, str(point.file)) for point in config.points]
-        return ShiftedReplay(native_capture.Replay(files, bundle=bundle), time.time_ns)
+        return ShiftedReplay(native_capture.Replay(files, bundle=bundle, queues=queues), time.time_ns)
     interfaces = [(point.name, point.interface) for point in config.points]
-    return native_capture.Live(interfaces, bundle=bundle, snaplen=config.snaplen, ring_mb=config.ring_mb)
+    return native_capture.Live(interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb)

@@ -8,14 +8,14 @@ from typing import Any
 
 from policyhub.domain.qos import dscp_name
 
-BURSTS, FILLERS = 20, 3
+BURSTS, FILLERS, RDMA_FLOWS = 20, 3, 20
 Rows = Iterable[Sequence[str]]
 
 
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
-    parts = [_points(report), _marks(report), _verdicts(report), _queues(report), _bursts(report), _path(report), _flows(report)]
-    parts.append(_notes(report))
+    tables = (_points, _marks, _verdicts, _queues, _bursts, _path, _rdma, _flows, _notes)
+    parts = (table(report) for table in tables)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -118,6 +118,24 @@ def _class_cells(row: dict[str, Any]) -> list[str]:
     return [_count(row["matched"]), _count(row["lost"]), _share(row["lost"], row["lost"] + row["matched"]), *delays]
 
 
+def _rdma(report: dict[str, Any]) -> str:
+    flows = report["roce"]["flows"][:RDMA_FLOWS]
+    rows = [
+        [
+            flow["src"], flow["dst"], str(flow["dest_qp"]), " ".join(dscp_name(int(mark)) for mark in flow["dscp"]),
+            _count(flow["packets"]), _bytes(flow["bytes"]), _count(flow["requests"]["missing"] + flow["responses"]["missing"]),
+            _count(flow["requests"]["repeated"] + flow["responses"]["repeated"]), _count(flow["refused"]["sequence_error"]),
+            _count(flow["refused"]["rnr"]), _count(flow["cnp"]), _share(flow["ecn"].get("ce", 0), flow["data_packets"]),
+            flow["point"],
+        ]
+        for flow in flows
+    ]  # fmt: skip
+    head = ["source", "destination", "queue pair", "marks", "packets", "bytes", "numbers missing", "sent again", "NAK", "RNR",
+            "CNP", "CE", "point"]  # fmt: skip
+    title = f"RDMA flows ({len(rows)} of {report['roce']['flows_total']})"
+    return _table(title, head, rows, right=(4, 5, 6, 7, 8, 9, 10, 11))
+
+
 def _flows(report: dict[str, Any]) -> str:
     rows = [
         [
@@ -154,7 +172,8 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"{packets} packets were more than the table of {what} holds"
     if report["not_visible"]:
         yield f"Packets are cut too short to show: {', '.join(report['not_visible'])}"
-    yield f"Not looked at: {', '.join(report['not_evaluated'])}"
+    if report["not_evaluated"]:
+        yield f"Not looked at: {', '.join(report['not_evaluated'])}"
 
 
 def _table(title: str, head: Sequence[str], rows: Rows, right: Sequence[int]) -> str:

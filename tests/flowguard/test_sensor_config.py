@@ -37,6 +37,15 @@ def test_a_full_configuration_is_read_with_paths_beside_the_file(tmp_path):
     assert (config.is_replay, config.insecure) == (False, False)
 
 
+def test_queues_are_read_when_they_are_named(tmp_path):
+    assert read(tmp_path, GOOD).queues() is None
+    config = read(tmp_path, 'queues = "queues.json"\n' + GOOD)
+    with pytest.raises(BadInput, match=r"queues\.json"):
+        config.queues()
+    (tmp_path / "queues.json").write_text("{}")
+    assert config.queues() == b"{}"
+
+
 def test_captures_can_stand_for_interfaces(tmp_path):
     text = GOOD.replace("[[points]]", "[[replay]]").replace("interface", "file").replace("name = ", "point = ")
     config = read(tmp_path, text.replace('point = "core-1"', 'name = "core-1"'))

@@ -39,12 +39,13 @@ def analyse(
 
     signatures: a folder of signature files beside those that come with the engine (docs/signatures.md).
 
-    records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs). A flow of a
-    point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and the records
-    written. What either raises, or a signal's handler, ends the run and comes out here.
+    records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs).
+    A flow of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read
+    and the records written. What either raises, or a signal's handler, ends the run and comes out here.
 
-    Without a bundle only marks changed between points are judged. A file damaged in the middle gives a partial report
-    (points[].truncated, points[].error). Raises CaptureError when a file cannot be used at all.
+    Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
+    A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file
+    cannot be used at all.
     """
 
 def audit_bundle(bundle: bytes) -> str:
@@ -53,7 +54,8 @@ def audit_bundle(bundle: bytes) -> str:
 class Live:
     """Captures from interfaces (name, interface) until closed; needs CAP_NET_RAW. Safe to use from any thread.
 
-    snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface. Without a bundle nothing is judged.
+    snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface; queues: as in `analyse`, for verdicts about queues.
+    Without a bundle nobody is judged by who it is.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Live:
         points: Sequence[tuple[str, str]],
         *,
         bundle: bytes | None = None,
+        queues: bytes | None = None,
         snaplen: int = 256,
         ring_mb: int = 32,
         signatures: str | PathLike[str] | None = None,
@@ -78,7 +81,9 @@ class Live:
 class Replay:
     """As Live, but plays capture files (name, path), one second of packet time in one second."""
 
-    def __init__(self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None) -> None: ...
+    def __init__(
+        self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None, queues: bytes | None = None
+    ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes: ...
     def set_bundle(self, bundle: bytes) -> str: ...
     def close(self) -> None: ...

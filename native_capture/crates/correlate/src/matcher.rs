@@ -98,6 +98,11 @@ impl Matcher {
         self.window_ns = window_ns;
     }
 
+    /// Longest time between first and last sighting.
+    pub fn window(&self) -> u64 {
+        self.window_ns
+    }
+
     /// Packets that found no room and could not be matched.
     pub fn overflow(&self) -> u64 {
         self.overflow

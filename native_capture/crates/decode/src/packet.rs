@@ -40,7 +40,8 @@ pub mod tcp_flag {
 /// One packet. Fields of a layer that was not there, or could not be read, keep their default (zero).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// IPv4 addresses stand in the low 32 bits; `version` tells the two apart.
+    /// IPv4 addresses stand in the low 32 bits; `version` tells the two apart. Without IP: the global identifiers of RoCEv1; of a
+    /// pause frame `dst` holds the MAC address of its sender.
     pub src: u128,
     pub dst: u128,
     /// Nanoseconds since 1970 as the capture says.

@@ -15,9 +15,16 @@ pub enum Stop {
     Pfc,
 }
 
+/// Where all pause frames go (802.3 annex 31B, 802.1Q 36.1).
+const GROUP: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x01];
+
 /// `at`: the opcode behind EtherType 0x8808. Other MAC control opcodes stop nobody.
 pub(crate) fn parse(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = DecodeError::new(Layer::Pause, Reason::Short, at);
+    if bytes.starts_with(&GROUP) {
+        let from = bytes.get(6..12).unwrap_or_default();
+        packet.dst = from.iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
+    }
     match be16(bytes, at).ok_or(fail)? {
         0x0001 => {
             packet.stop = Stop::Pause;

@@ -65,15 +65,21 @@ pub(crate) fn bth(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -
 }
 
 /// RoCEv1 (EtherType 0x8915): a global route header, laid out like IPv6, then the BTH. Its traffic class is no DSCP of IP:
-/// switches queue such frames by PCP. So no address and no mark is filled in.
+/// switches queue such frames by PCP. So no mark is filled in, and `version` stays 0; the global identifiers stand in `src` and `dst`.
 pub(crate) fn v1(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = DecodeError::new(Layer::Grh, Reason::Short, at);
     let next = *bytes.get(at + 6).ok_or(fail)?;
     packet.is_roce_v1 = true;
+    packet.src = gid(bytes, at + 8).ok_or(fail)?;
+    packet.dst = gid(bytes, at + 24).ok_or(fail)?;
     if next != 0x1b {
         return Ok(());
     }
     bth(bytes, at + GRH, (packet.frame_len as usize).saturating_sub(at + GRH), packet)
+}
+
+fn gid(bytes: &[u8], at: usize) -> Option<u128> {
+    Some(u128::from_be_bytes(bytes.get(at..at + 16)?.try_into().ok()?))
 }
 
 /// Bytes of the extended headers that follow the BTH (table 38).

@@ -8,8 +8,11 @@ use serde::Deserialize;
 
 use crate::prefixes::Prefixes;
 use crate::verdict::Name;
+use crate::window::{Window, Zones};
 
 const SCHEMA: &str = "flowguard.bundle/1";
+/// Marks that are priority where no bundle says (contract, Definitions).
+pub const PRIORITY: [u8; 5] = [40, 44, 46, 48, 56];
 /// DF and CS1 are never served better than a priority mark.
 const LOWEST: [u8; 2] = [0, 8];
 
@@ -33,7 +36,7 @@ pub struct Profile {
     pub min_signals: u32,
 }
 
-/// Who a prefix is. `allowed`: bit per mark.
+/// Who a prefix is. `allowed`: bit per mark. `peak_bps`: of all its addresses together.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub prefix: String,
@@ -42,6 +45,9 @@ pub struct Identity {
     pub owner: String,
     pub core: bool,
     pub allowed: u64,
+    /// When it may send; None: always.
+    pub window: Option<Window>,
+    pub peak_bps: Option<u64>,
 }
 
 /// Identities by realm and prefix, the priority marks, and what the marks are worth.
@@ -68,6 +74,8 @@ struct Raw {
     service_rank: Option<BTreeMap<String, i64>>,
     #[serde(default)]
     points: BTreeMap<String, RawPoint>,
+    #[serde(default)]
+    zones: Zones,
     profile: Profile,
     #[serde(default = "default_window")]
     match_window_ms: u64,
@@ -91,6 +99,10 @@ struct RawIdentity {
     owner: String,
     class: String,
     allowed_dscp: Option<Vec<u8>>,
+    #[serde(default)]
+    active_window: String,
+    #[serde(default)]
+    peak_mbps: Option<f64>,
 }
 
 fn default_window() -> u64 {
@@ -125,12 +137,12 @@ impl Bundle {
             *slot.ok_or_else(|| BundleError(format!("service_rank {mark:?} is no mark 0..63")))? = Some(rank);
         }
         for (index, identity) in raw.identities.into_iter().enumerate() {
-            bundle.insert(identity).map_err(|why| BundleError(format!("identities[{index}]: {why}")))?;
+            bundle.insert(identity, &raw.zones).map_err(|why| BundleError(format!("identities[{index}]: {why}")))?;
         }
         Ok(bundle)
     }
 
-    fn insert(&mut self, raw: RawIdentity) -> Result<(), String> {
+    fn insert(&mut self, raw: RawIdentity, zones: &Zones) -> Result<(), String> {
         let (version, address, shift) = prefix(&raw.prefix).ok_or_else(|| format!("prefix {:?}", raw.prefix))?;
         let core = match raw.class.as_str() {
             "core" => true,
@@ -141,6 +153,11 @@ impl Bundle {
             None => u64::MAX,
             Some(marks) => mask(marks).map_err(|mark| format!("allowed_dscp {mark} is no mark 0..63"))?,
         };
+        let window = Window::parse(&raw.active_window, zones)?;
+        let peak = raw.peak_mbps.map(|mbps| mbps * 1e6);
+        if peak.is_some_and(|bps| !(1.0..=1e15).contains(&bps)) {
+            return Err(format!("peak_mbps {:?} is no rate", raw.peak_mbps));
+        }
         let next = self.tables.len();
         let table = *self.realms.entry(raw.realm).or_insert(next);
         if table == next {
@@ -153,6 +170,8 @@ impl Bundle {
             owner: raw.owner,
             core,
             allowed,
+            window,
+            peak_bps: peak.map(|bps| bps as u64),
         });
         let number = self.identities.len() as u32;
         match self.tables[table][usize::from(version == 6)].insert(address, shift, number) {
@@ -175,6 +194,16 @@ impl Bundle {
     /// The identity with a number given by `find`.
     pub fn identity(&self, number: u32) -> Option<&Identity> {
         self.identities.get((number as usize).checked_sub(1)?)
+    }
+
+    /// How many identities there are; their numbers are 1 up to this.
+    pub fn count(&self) -> usize {
+        self.identities.len()
+    }
+
+    /// Whether any identity has hours or a peak.
+    pub fn has_limits(&self) -> bool {
+        self.identities.iter().any(|identity| identity.window.is_some() || identity.peak_bps.is_some())
     }
 
     /// What an identity (0: nobody) does wrong by sending this mark.

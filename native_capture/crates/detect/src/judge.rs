@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nc_flow::{address, protocol, FlowKey, KeyedState, Signature};
+use nc_flow::{address, FlowKey, KeyedState, Signature};
 use serde_json::{json, Value};
 
 use crate::bundle::Bundle;
+use crate::figure::Figure;
+use crate::open::{key_of, Key, Open, Seen};
 use crate::told::{Teller, Told};
-use crate::verdict::{identity, Name, ServerPort, Verdict};
+use crate::verdict::{identity, Name, Severity, Verdict};
 
 const SECOND: u64 = 1_000_000_000;
 /// A verdict without an offending packet for this long is closed.
@@ -17,11 +19,8 @@ const CLOSE_NS: u64 = 60 * SECOND;
 const MAX_OPEN: usize = 65_536;
 /// Of these, so many of unknown sources: forged addresses must not crowd out known offenders.
 const MAX_UNKNOWN: usize = 16_384;
-/// Signal "volume": this share of the mark's bytes at the point in a whole second, with at least so many packets.
-const VOLUME_SHARE: u64 = 10;
-const VOLUME_PACKETS: u64 = 20;
-/// Different signatures kept of the flows of one verdict.
-const MAX_SIGNATURES: usize = 8;
+/// "Protocol" of RoCEv1 in a key: what its global route header gives as next header (IBA volume 1, 8.3).
+pub const ROCE_V1: u8 = 0x1b;
 /// Without a bundle (a rewritten mark needs none) persistence is that of the lab profile.
 const DEFAULT_PERSISTENCE_MS: u64 = 1_000;
 
@@ -52,56 +51,44 @@ pub struct Offence<'a> {
 
 impl Offence<'_> {
     /// When it began: the time of the packet, or of the record's first one.
-    fn began_ns(&self) -> u64 {
+    pub(crate) fn began_ns(&self) -> u64 {
         self.ts_ns.saturating_sub(self.told.map_or(0, |told| told.span_ns))
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    src: u128,
-    dst: u128,
-    realm: u16,
-    version: u8,
-    proto: u8,
-    port: ServerPort,
-    dscp: u8,
-    name: Name,
+/// Something that is no single offending packet: what a queue, a link or an RDMA connection showed. Counts join those noted before.
+#[derive(Clone, Debug)]
+pub struct Note<'a> {
+    pub name: Name,
+    pub key: &'a FlowKey,
+    pub server_port: u16,
+    pub who: u32,
+    pub dscp: u8,
+    pub point: u16,
+    pub ts_ns: u64,
+    pub ip_id: u32,
+    pub packets: u64,
+    pub bytes: u64,
+    pub severity: Severity,
+    pub signals: &'a [&'static str],
+    pub figures: &'a [(Figure, u64)],
+    pub facts: Vec<Value>,
+    pub dest_qp: Option<u32>,
+    pub joins: Joins,
 }
 
-#[derive(Clone, Copy)]
-struct Seen {
-    point: u16,
-    ts_ns: u64,
-    sport: u16,
-    dport: u16,
-    ip_id: u32,
+/// Which notes may join or begin a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joins {
+    /// Any.
+    Any,
+    /// Those of the point that showed it first: other points show the same packets.
+    SamePoint,
+    /// None begins one.
+    OnlyOpen,
 }
 
-struct Open {
-    key: Key,
-    realm: String,
-    id: String,
-    revision: u64,
-    who: u32,
-    packets: u64,
-    bytes: u64,
-    connections: u64,
-    active_ns: u64,
-    first: Seen,
-    last: Seen,
-    emitted_ns: u64,
-    dirty: bool,
-    volume: bool,
-    second: u64,
-    second_packets: u64,
-    second_bytes: u64,
-    changed_to: Vec<(u8, u64)>,
-    signatures: Vec<Arc<Signature>>,
-    teller: Option<Teller>,
-}
-
-/// Judges for one engine. Without a bundle only rewritten marks are judged.
+/// Judges for one engine. Without a bundle nobody is judged by who it is: what the network does is.
 pub struct Judge {
     places: Vec<Place>,
     bundle: Option<Arc<Bundle>>,
@@ -180,10 +167,52 @@ impl Judge {
         };
         self.open[number].add(offence, class_bytes);
         self.open[number].name(named);
+        self.emit_if_due(number, offence.ts_ns, out);
+    }
+
+    fn emit_if_due(&mut self, number: usize, now_ns: u64, out: &mut Vec<Verdict>) {
         let open = &self.open[number];
-        if open.revision == 0 || offence.ts_ns.saturating_sub(open.emitted_ns) >= SECOND {
-            self.emit(number, offence.ts_ns, false, out);
+        if open.revision == 0 || now_ns.saturating_sub(open.emitted_ns) >= SECOND {
+            self.emit(number, now_ns, false, out);
         }
+    }
+
+    /// Account what is no single packet. Revisions that are due go to `out`.
+    pub fn note(&mut self, note: Note<'_>, out: &mut Vec<Verdict>) {
+        let offence = Offence {
+            name: note.name,
+            key: note.key,
+            server_port: note.server_port,
+            who: note.who,
+            dscp: note.dscp,
+            point: note.point,
+            ts_ns: note.ts_ns,
+            frame_len: 0,
+            ip_id: note.ip_id,
+            new_flow: false,
+            changed_to: None,
+            told: None,
+        };
+        let key = key_of(&offence);
+        let mut found = self.by_key.get(&key).copied();
+        if let Some(number) =
+            found.filter(|number| note.ts_ns.saturating_sub(self.open[*number].last.ts_ns) >= CLOSE_NS)
+        {
+            self.close(number, out);
+            found = None;
+        }
+        let number = match (found, note.joins) {
+            (Some(number), Joins::SamePoint) if self.open[number].first.point != note.point => return,
+            (Some(number), _) => number,
+            (None, Joins::OnlyOpen) => return,
+            (None, _) if self.is_full(key.name) => {
+                self.overflow += 1;
+                return;
+            }
+            (None, _) => self.begin(key, &offence),
+        };
+        self.open[number].join(&offence, note);
+        self.emit_if_due(number, offence.ts_ns, out);
     }
 
     fn is_full(&self, name: Name) -> bool {
@@ -256,7 +285,7 @@ impl Judge {
         let signals = self.signals(open);
         let steps = open.packets.checked_ilog10().unwrap_or(0).min(3);
         let doubt = open.teller.as_ref().map_or(0, Teller::doubt);
-        let percent = (55 + 15 * (signals.len() as u32 - 1) + 5 * steps).min(99).saturating_sub(doubt);
+        let percent = (40 + 15 * signals.len() as u32 + 5 * steps).min(99).saturating_sub(doubt);
         Verdict {
             id: open.id.clone(),
             revision: open.revision,
@@ -265,7 +294,7 @@ impl Judge {
             point: self.point(open.first.point).to_owned(),
             src: address(key.version, key.src),
             dst: address(key.version, key.dst),
-            proto: protocol(key.proto).into_owned(),
+            proto: key.protocol(),
             server_port: key.port,
             dscp: key.dscp,
             packets: open.packets,
@@ -289,7 +318,13 @@ impl Judge {
             Name::ClassNotAllowed => "dscp-outside-allowance",
             Name::UnknownIdentityInPriority => "no-identity",
             Name::DscpRewritten => "mark-changed-in-network",
+            Name::OverPeak => "over-peak",
+            Name::OutsideWindow | Name::BulkIntoBusinessHours => "outside-window",
+            other => other.as_str(),
         }];
+        if let Some(extra) = &open.extra {
+            signals.clone_from(&extra.signals);
+        }
         if open.volume {
             signals.push("volume");
         }
@@ -304,6 +339,9 @@ impl Judge {
 
     /// A rewritten mark that turns a forbidden one into an allowed one is the network doing its duty.
     fn severity(&self, open: &Open) -> &'static str {
+        if let Some(extra) = &open.extra {
+            return extra.severity.as_str();
+        }
         let Some(bundle) = &self.bundle else { return "medium" };
         let (who, dscp) = (open.who, open.key.dscp);
         match open.key.name {
@@ -338,16 +376,28 @@ impl Judge {
                 "dport": seen.dport, "ip_id": seen.ip_id,
             })
         };
+        let kinds = match open.key.name {
+            Name::QueueSaturated | Name::Microburst | Name::EcnSilent => ["first-interval", "last-interval"],
+            _ => ["first-packet", "last-packet"],
+        };
         let mut evidence = match &open.teller {
-            None => vec![seen("first-packet", &open.first), seen("last-packet", &open.last)],
+            None => vec![seen(kinds[0], &open.first), seen(kinds[1], &open.last)],
             Some(teller) => vec![teller.evidence()],
         };
-        if let Some(bundle) = &self.bundle {
+        if let Some(extra) = &open.extra {
+            evidence.extend(extra.evidence());
+        }
+        if let Some(bundle) = self.bundle.as_ref().filter(|_| open.key.name.is_of_identity()) {
             let allowed = bundle.identity(open.who).map(|identity| identity.allowed);
             let allowed = allowed
                 .filter(|bits| *bits != u64::MAX)
                 .map(|bits| (0..64_u8).filter(|mark| bits & 1 << mark != 0).collect::<Vec<_>>());
-            evidence.push(json!({"kind": "allowance", "bundle": bundle.version, "allowed_dscp": allowed}));
+            let mut allowance = json!({"kind": "allowance", "bundle": bundle.version, "allowed_dscp": allowed});
+            if let Some(identity) = bundle.identity(open.who) {
+                identity.window.iter().for_each(|window| allowance["active_window"] = json!(window.text));
+                identity.peak_bps.iter().for_each(|bps| allowance["peak_mbps"] = json!(*bps as f64 / 1e6));
+            }
+            evidence.push(allowance);
         }
         evidence.extend(open.signatures.iter().map(|signature| {
             json!({
@@ -361,124 +411,5 @@ impl Judge {
             evidence.push(json!({"kind": "rewritten", "from_dscp": open.key.dscp, "to_dscp": to}));
         }
         evidence
-    }
-}
-
-fn key_of(offence: &Offence<'_>) -> Key {
-    Key {
-        src: offence.key.src,
-        dst: offence.key.dst,
-        realm: offence.key.realm,
-        version: offence.key.version,
-        proto: offence.key.proto,
-        port: ServerPort::of(offence.server_port),
-        dscp: offence.dscp,
-        name: offence.name,
-    }
-}
-
-impl Key {
-    fn json(&self, realm: &str) -> Vec<Value> {
-        vec![
-            json!(realm),
-            json!(address(self.version, self.src)),
-            json!(address(self.version, self.dst)),
-            json!(protocol(self.proto)),
-            json!(self.port),
-            json!(self.dscp),
-            json!(self.name),
-        ]
-    }
-}
-
-impl Open {
-    fn new(key: Key, realm: String, id: String, offence: &Offence<'_>) -> Self {
-        let seen = Seen { ts_ns: offence.began_ns(), ..Seen::of(offence) };
-        Self {
-            key,
-            realm,
-            id,
-            revision: 0,
-            who: offence.who,
-            packets: 0,
-            bytes: 0,
-            connections: 0,
-            active_ns: 0,
-            first: seen,
-            last: seen,
-            emitted_ns: offence.ts_ns,
-            dirty: false,
-            volume: false,
-            second: offence.ts_ns / SECOND,
-            second_packets: 0,
-            second_bytes: 0,
-            changed_to: Vec::new(),
-            signatures: Vec::new(),
-            teller: offence.told.map(Teller::new),
-        }
-    }
-
-    /// Keep the signatures of the offending flows, each once.
-    fn name<'a>(&mut self, named: impl Iterator<Item = &'a Arc<Signature>>) {
-        for signature in named {
-            let is_new = self.signatures.iter().all(|known| known.name != signature.name);
-            if is_new && self.signatures.len() < MAX_SIGNATURES {
-                self.signatures.push(Arc::clone(signature));
-                self.dirty = true;
-            }
-        }
-    }
-
-    /// Account a record: its time counts where no earlier one covered it, a second for each packet at most.
-    fn add_told(&mut self, offence: &Offence<'_>, told: &Told) {
-        if !self.teller.as_mut().is_some_and(|teller| teller.hears(told)) {
-            return;
-        }
-        let (packets, bytes) = told.estimate();
-        let news = offence.ts_ns.saturating_sub(self.last.ts_ns.max(offence.began_ns()));
-        self.active_ns += news.min(packets.saturating_mul(SECOND));
-        if offence.ts_ns >= self.last.ts_ns {
-            self.last = Seen::of(offence);
-        }
-        self.who = offence.who;
-        self.packets = self.packets.saturating_add(packets);
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.connections += u64::from(offence.new_flow || self.connections == 0);
-        self.dirty = true;
-    }
-
-    fn add(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>) {
-        if let Some(told) = &offence.told {
-            return self.add_told(offence, told);
-        }
-        let second = offence.ts_ns / SECOND;
-        if second != self.second {
-            if let Some(all) = class_bytes(self.second) {
-                self.volume |= self.second_packets >= VOLUME_PACKETS && self.second_bytes * 100 >= all * VOLUME_SHARE;
-            }
-            (self.second, self.second_packets, self.second_bytes) = (second, 0, 0);
-        }
-        self.second_packets += 1;
-        self.second_bytes += u64::from(offence.frame_len);
-        self.active_ns += offence.ts_ns.saturating_sub(self.last.ts_ns).min(SECOND);
-        self.last = Seen::of(offence);
-        self.who = offence.who;
-        self.packets += 1;
-        self.bytes += u64::from(offence.frame_len);
-        self.connections += u64::from(offence.new_flow || self.packets == 1);
-        self.dirty = true;
-        if let Some(mark) = offence.changed_to {
-            match self.changed_to.iter_mut().find(|(known, _)| *known == mark) {
-                Some((_, packets)) => *packets += 1,
-                None => self.changed_to.push((mark, 1)),
-            }
-        }
-    }
-}
-
-impl Seen {
-    fn of(offence: &Offence<'_>) -> Self {
-        let (sport, dport) = (offence.key.sport, offence.key.dport);
-        Self { point: offence.point, ts_ns: offence.ts_ns, sport, dport, ip_id: offence.ip_id }
     }
 }

@@ -1,12 +1,21 @@
 //! Guard bundle and packets to verdicts: who sends a mark that is not theirs, and who changed a mark on the way.
 
 mod bundle;
+mod extra;
+mod figure;
 mod judge;
+mod open;
 mod prefixes;
+mod roce;
+pub mod thresholds;
 mod told;
 mod verdict;
+mod window;
 
-pub use bundle::{Bundle, BundleError, Identity, Profile};
-pub use judge::{Judge, Offence, Place};
+pub use bundle::{Bundle, BundleError, Identity, Profile, PRIORITY};
+pub use figure::Figure;
+pub use judge::{Joins, Judge, Note, Offence, Place, ROCE_V1};
+pub use roce::{roce_key, RoceJudge};
 pub use told::Told;
-pub use verdict::{Name, ServerPort, Verdict};
+pub use verdict::{Name, ServerPort, Severity, Verdict};
+pub use window::Window;

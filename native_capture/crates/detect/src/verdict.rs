@@ -10,6 +10,20 @@ pub enum Name {
     ClassNotAllowed,
     UnknownIdentityInPriority,
     DscpRewritten,
+    OverPeak,
+    OutsideWindow,
+    BulkIntoBusinessHours,
+    QueueSaturated,
+    Microburst,
+    RoceLoss,
+    RoceCongested,
+    RoceRnr,
+    RoceV1,
+    RoceNotLossless,
+    PfcPause,
+    PfcStorm,
+    EcnSilent,
+    MtuBlackhole,
 }
 
 impl Name {
@@ -18,7 +32,34 @@ impl Name {
             Name::ClassNotAllowed => "class-not-allowed",
             Name::UnknownIdentityInPriority => "unknown-identity-in-priority",
             Name::DscpRewritten => "dscp-rewritten",
+            Name::OverPeak => "over-peak",
+            Name::OutsideWindow => "outside-window",
+            Name::BulkIntoBusinessHours => "bulk-into-business-hours",
+            Name::QueueSaturated => "queue-saturated",
+            Name::Microburst => "microburst",
+            Name::RoceLoss => "roce-loss",
+            Name::RoceCongested => "roce-congested",
+            Name::RoceRnr => "roce-rnr",
+            Name::RoceV1 => "roce-v1",
+            Name::RoceNotLossless => "roce-not-lossless",
+            Name::PfcPause => "pfc-pause",
+            Name::PfcStorm => "pfc-storm",
+            Name::EcnSilent => "ecn-silent",
+            Name::MtuBlackhole => "mtu-blackhole",
         }
+    }
+
+    /// Whether it blames a sender for what the identities do not allow.
+    pub(crate) fn is_of_identity(self) -> bool {
+        matches!(
+            self,
+            Name::ClassNotAllowed
+                | Name::UnknownIdentityInPriority
+                | Name::DscpRewritten
+                | Name::OverPeak
+                | Name::OutsideWindow
+                | Name::BulkIntoBusinessHours
+        )
     }
 }
 
@@ -50,6 +91,28 @@ impl Serialize for ServerPort {
         match self {
             ServerPort::Number(port) => serializer.serialize_u16(*port),
             ServerPort::Ephemeral => serializer.serialize_str("ephemeral"),
+        }
+    }
+}
+
+/// How bad it is, worst first in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Info,
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+            Severity::Critical => "critical",
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use nc_correlate::{identity_of, Again, Matcher, Sighting};
-use nc_decode::Packet;
+use nc_correlate::{identity_of, Again, Gone, Matcher, Sighting};
+use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
 use nc_flow::{
     Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
 };
 
+use crate::fabric::Fabric;
+use crate::limits::Limits as Used;
 use crate::observe::{Observation, Observer};
 use crate::path::Path;
 use crate::point::Point;
@@ -22,14 +24,15 @@ const TICK_NS: u64 = SECOND / 10;
 /// Flow number of a packet whose flow found no room.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
-/// Sizes; all memory of the engine follows from them. `sweep`: flow records looked at per tick for being idle. `observe`: rows per second are kept; `path`: delays and rewrites
-/// are kept for a report.
+/// Sizes; all memory of the engine follows from them. `sweep`: flow records looked at per tick for being idle. `observe`: rows per
+/// second are kept; `path`: delays and rewrites are kept for a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub flows: usize,
     pub idle_ns: Option<u64>,
     pub sweep: usize,
     pub in_flight: usize,
+    pub roce_flows: usize,
     pub observe: bool,
     pub path: bool,
 }
@@ -42,15 +45,18 @@ pub(crate) struct Core {
     pub path: Option<Path>,
     pub matcher: Option<Matcher>,
     pub queues: Option<Queues>,
+    pub fabric: Fabric,
+    pub limits: Used,
     pub signatures: Arc<Signatures>,
     /// Revisions and rows that are due; taken by the caller.
     pub verdicts: Vec<Verdict>,
     pub observations: Vec<Observation>,
     observers: Vec<Observer>,
     incomplete: Vec<u64>,
-    realms: Vec<String>,
+    pub realms: Vec<String>,
     fragments: Fragments,
     hashers: (KeyedState, KeyedState),
+    vanished: Vec<Gone>,
     now_ns: u64,
     sweep: usize,
     next_tick_ns: u64,
@@ -72,6 +78,8 @@ impl Core {
             path: (several && size.path).then(|| Path::new(names.len())),
             matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
             queues: None,
+            fabric: Fabric::new(names.len(), size.roce_flows),
+            limits: Used::default(),
             signatures,
             verdicts: Vec::new(),
             observations: Vec::new(),
@@ -80,6 +88,7 @@ impl Core {
             realms: vec![String::new()],
             fragments: Fragments::default(),
             hashers: Default::default(),
+            vanished: Vec::new(),
             now_ns: 0,
             sweep: size.sweep,
             next_tick_ns: 0,
@@ -101,7 +110,16 @@ impl Core {
         if let Some(matcher) = &mut self.matcher {
             matcher.set_window(bundle.match_window_ms * 1_000_000);
         }
+        self.limits = Used::of(&bundle);
         self.judge.set_bundle(bundle);
+    }
+
+    /// Replay and measure these queues.
+    pub fn set_queues(&mut self, queues: Queues) {
+        for (point, pauses) in self.fabric.pauses.iter_mut().enumerate() {
+            queues.speed_of(point).into_iter().for_each(|bps| pauses.set_speed(bps));
+        }
+        self.queues = Some(queues);
     }
 
     /// Bring near what a few packets of a point that stands alone will need; they are accounted afterwards, one by one.
@@ -120,6 +138,9 @@ impl Core {
         }
         point.count(packet);
         if !packet.is_ip() {
+            if packet.has_bth || packet.stop != Stop::None {
+                self.fabric(number, packet, true);
+            }
             return;
         }
         if let Some(observer) = self.observers.get_mut(usize::from(number)) {
@@ -133,6 +154,9 @@ impl Core {
             if flow != NO_FLOW {
                 self.judge_host(flow, number, packet);
             }
+            if packet.has_bth {
+                self.fabric(number, packet, true);
+            }
             return;
         };
         let id = identity_of(packet, key.realm, &self.hashers);
@@ -140,6 +164,9 @@ impl Core {
         if let Some(tracker) = point.tracker.as_mut().filter(|_| packet.is_tcp()) {
             let event = tracker.observe(key, packet);
             self.count_tcp(number, packet, event);
+        }
+        if packet.has_bth {
+            self.fabric(number, packet, sighting == Sighting::First);
         }
         match sighting {
             Sighting::Again(again) => self.again(number, packet, &again),
@@ -217,12 +244,23 @@ impl Core {
             (flow.who, flow.who_version) = (who, generation);
         }
         let flow = self.flows.flow_mut(number);
-        let Some(name) = bundle.breach(flow.who, packet.dscp) else { return };
-        let new_flow = flow.dscp.first_time(packet.dscp, Counted::Offence);
-        self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
+        if let Some(name) = bundle.breach(flow.who, packet.dscp) {
+            let new_flow = flow.dscp.first_time(packet.dscp, Counted::Offence);
+            self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
+        }
+        if !self.limits.is_empty() {
+            self.judge_limits(number, point, packet);
+        }
     }
 
-    fn offend(&mut self, number: u32, point: u16, packet: &Packet, what: (Name, u8, Option<u8>), new_flow: bool) {
+    pub(crate) fn offend(
+        &mut self,
+        number: u32,
+        point: u16,
+        packet: &Packet,
+        what: (Name, u8, Option<u8>),
+        new_flow: bool,
+    ) {
         let (flow, key) = (self.flows.flow(number), self.flows.key(number));
         let offence = Offence {
             name: what.0,
@@ -251,15 +289,32 @@ impl Core {
         if !self.observers.is_empty() {
             self.roll(self.now_ns / SECOND);
         }
-        let flows = &mut self.flows;
         if let Some(matcher) = &mut self.matcher {
-            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone));
+            let (flows, vanished) = (&mut self.flows, &mut self.vanished);
+            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone, vanished));
+            if !self.vanished.is_empty() {
+                self.tell_vanished();
+            }
         }
         if self.now_ns >= self.next_tick_ns {
             self.next_tick_ns = self.now_ns + TICK_NS;
-            flows.expire(self.now_ns, self.sweep);
+            self.flows.expire(self.now_ns, self.sweep);
+            self.fabric.tidy(self.now_ns);
+            self.roll_pauses(self.now_ns, false);
+            self.watch_queues(self.now_ns);
             self.judge.tick(self.now_ns, &mut self.verdicts);
         }
+    }
+
+    /// Packets that one point showed and the next did not: the loss of a queue, or of an RDMA connection that lost some.
+    fn tell_vanished(&mut self) {
+        for at in 0..self.vanished.len() {
+            let gone = self.vanished[at];
+            let point = gone.points.trailing_zeros() as u16;
+            self.queue_lost(gone.flow, point, gone.first_dscp, gone.first_ns);
+            self.roce_lost(&gone, point);
+        }
+        self.vanished.clear();
     }
 
     /// Hand out the rows of a second that is over.
@@ -285,21 +340,29 @@ impl Core {
     /// Packets that some full table turned away.
     pub fn overflow(&self) -> u64 {
         let in_flight = self.matcher.as_ref().map_or(0, Matcher::overflow);
-        self.flows.overflow() + self.flows.sightings_overflow() + in_flight + self.judge.overflow()
+        self.fabric.overflow()
+            + self.flows.overflow()
+            + self.flows.sightings_overflow()
+            + in_flight
+            + self.judge.overflow()
     }
 
     /// The end of a capture: nothing more will be matched; what has changed is put out.
     pub fn finish(&mut self) {
         let flows = &mut self.flows;
         if let Some(matcher) = &mut self.matcher {
+            let vanished = &mut self.vanished;
             matcher.expire(u64::MAX, |gone| {
                 self.unsettled += u64::from(gone.points.count_ones() == 1);
-                unmatched(flows, &gone);
+                unmatched(flows, &gone, vanished);
             });
+            self.tell_vanished();
         }
         if let Some(queues) = &mut self.queues {
             queues.finish(&self.points.iter().map(|point| point.last_ns).collect::<Vec<_>>());
         }
+        self.watch_queues(u64::MAX);
+        self.roll_pauses(self.now_ns, true);
         self.judge.finish(&mut self.verdicts);
     }
 }
@@ -323,8 +386,13 @@ fn named<'a>(
     named.filter(|(signature, packets)| *packets >= signature.packets)
 }
 
-fn unmatched(flows: &mut FlowTable, gone: &nc_correlate::Gone) {
+/// `vanished`: packets of flows that pass other points as well.
+fn unmatched(flows: &mut FlowTable, gone: &Gone, vanished: &mut Vec<Gone>) {
     if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
-        flows.flow_mut(gone.flow).dscp.unmatched(gone.first_dscp);
+        let marks = &mut flows.flow_mut(gone.flow).dscp;
+        marks.unmatched(gone.first_dscp);
+        if marks.was_matched() {
+            vanished.push(*gone);
+        }
     }
 }

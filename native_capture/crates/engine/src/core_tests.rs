@@ -8,8 +8,15 @@ use proptest::prelude::*;
 
 use crate::core::{Core, Size};
 
-const SIZE: Size =
-    Size { flows: 1_000, idle_ns: Some(5_000_000_000), sweep: 16_384, in_flight: 64, observe: true, path: true };
+const SIZE: Size = Size {
+    flows: 1_000,
+    idle_ns: Some(5_000_000_000),
+    sweep: 16_384,
+    in_flight: 64,
+    roce_flows: 8,
+    observe: true,
+    path: true,
+};
 
 fn bundle() -> Result<Arc<Bundle>, BundleError> {
     Bundle::parse(
@@ -20,12 +27,12 @@ fn bundle() -> Result<Arc<Bundle>, BundleError> {
     .map(Arc::new)
 }
 
-fn names(count: usize) -> Vec<String> {
+fn names_of(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("p{n}")).collect()
 }
 
 fn core(points: usize) -> Core {
-    Core::new(&names(points), SIZE, Arc::default())
+    Core::new(&names_of(points), SIZE, Arc::default())
 }
 
 fn packet() -> impl Strategy<Value = (u16, u64, Packet)> {
@@ -131,4 +138,71 @@ fn rows_are_handed_out_when_the_second_is_over_and_say_when_packets_were_dropped
         .collect();
     assert_eq!(rows, [("p0", 1_000_000_000, true, 1), ("p1", 1_000_000_000, false, 0)]);
     Ok(())
+}
+
+fn limited(identity: &str) -> Result<Arc<Bundle>, BundleError> {
+    let text = format!(
+        r#"{{"schema": "flowguard.bundle/1", "version": "v", "priority_dscp": [46], "points": {{}},
+            "identities": [{{"prefix": "0.0.0.0/30", "name": "few", "class": "core", "allowed_dscp": null, {identity}}}],
+            "profile": {{"name": "lab", "persistence_ms": 1000, "min_signals": 1}}}}"#
+    );
+    Bundle::parse(text.as_bytes()).map(Arc::new)
+}
+
+/// Verdicts of one flow that sends `bytes` every 100 ms from second `from` to `to` of 1970-01-01, a Thursday.
+fn told(identity: &str, (from, to): (u64, u64), bytes: u32) -> Result<Vec<(String, u64)>, BundleError> {
+    let mut core = core(1);
+    core.set_bundle(limited(identity)?);
+    for step in from * 10..to * 10 {
+        let packet = Packet { version: 4, proto: proto::UDP, src: 1, dst: 2, sport: 9, dport: 9, ..Packet::default() };
+        core.packet(0, &Packet { ts_ns: step * 100_000_000, frame_len: bytes, ..packet });
+    }
+    core.finish();
+    let mut last = std::collections::BTreeMap::new();
+    core.verdicts.iter().for_each(|v| {
+        last.insert(v.name.as_str().to_owned(), v.packets);
+    });
+    Ok(last.into_iter().collect())
+}
+
+#[test]
+fn a_sender_beyond_its_peak_is_told_by_the_packets_beyond_it() -> Result<(), BundleError> {
+    let peak = r#""peak_mbps": 0.08"#; // 10,000 bytes a second
+    assert_eq!(told(peak, (0, 3), 1_000)?, []);
+    assert_eq!(told(peak, (0, 3), 1_250)?, [("over-peak".to_owned(), 6)]);
+    Ok(())
+}
+
+#[test]
+fn outside_its_hours_more_than_upkeep_is_told_and_a_long_transfer_is_bulk() -> Result<(), BundleError> {
+    let hours = r#""active_window": "00:00-00:01""#;
+    assert_eq!(told(hours, (0, 60), 1_500_000)?, []);
+    assert_eq!(told(hours, (60, 120), 1_000)?, []);
+    assert_eq!(told(hours, (60, 61), 500_000)?, [("outside-window".to_owned(), 8)]);
+    assert_eq!(told(hours, (55, 61), 5_000_000)?, [("bulk-into-business-hours".to_owned(), 10)]);
+    Ok(())
+}
+
+#[test]
+fn the_speed_of_a_port_is_that_of_its_pauses_and_a_storm_is_more_than_a_pause() {
+    let queues =
+        br#"{"observation_points": {}, "link_mbps": 1000, "classes": {"all": {"dscp": "rest", "rate_mbps": 1000}},
+        "ports": {"p": {"point": "p0", "arrivals_from": "p1"}}}"#;
+    for (quanta, names) in [(100_u16, vec!["pfc-pause"]), (60_000, vec!["pfc-pause", "pfc-storm"])] {
+        let mut core = core(2);
+        core.set_queues(crate::queues::Queues::parse(queues, &names_of(2)).expect("valid"));
+        for at in 0..20 {
+            let stop = Packet {
+                stop: nc_decode::Stop::Pfc,
+                stop_classes: 8,
+                src: u128::from(quanta) << 48,
+                ..Packet::default()
+            };
+            core.packet(0, &Packet { ts_ns: at * 10_000_000, dst: 0x0050_5600_00aa, frame_len: 60, ..stop });
+        }
+        core.finish();
+        let found: Vec<_> = core.verdicts.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(found, names);
+        assert!(core.verdicts.iter().all(|v| v.src == "fe80::250:56ff:fe00:aa" && v.proto == "mac-control"));
+    }
 }

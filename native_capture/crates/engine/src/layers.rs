@@ -158,7 +158,7 @@ fn stops(sum: &mut Stops, packet: &Packet) {
     }
 }
 
-fn tunnel_name(tunnel: Tunnel) -> &'static str {
+pub(crate) fn tunnel_name(tunnel: Tunnel) -> &'static str {
     match tunnel {
         Tunnel::None => "",
         Tunnel::IpInIp => "ip-in-ip",

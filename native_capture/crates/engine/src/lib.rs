@@ -4,10 +4,12 @@
 mod core;
 #[cfg(test)]
 mod core_tests;
+mod fabric;
 mod feed;
 mod lane;
 mod largest;
 mod layers;
+mod limits;
 mod live;
 mod look;
 mod observe;
@@ -16,9 +18,11 @@ mod outbox;
 mod path;
 mod point;
 mod queue_rows;
+mod queue_watch;
 mod queues;
 mod recording;
 mod report;
+mod roce_rows;
 
 pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::SourceError;

@@ -16,6 +16,7 @@ use crate::core::{Core, Size, IDLE_NS};
 use crate::feed::{Feed, FileFeed, RingFeed};
 use crate::lane::{earliest, Lane};
 use crate::outbox::{Health, Outbox, PointHealth};
+use crate::queues::Queues;
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -26,8 +27,15 @@ const LOOK_WAITS: u32 = 50;
 /// Most packets that wait in one lane; beyond that they go on without waiting.
 const MAX_WAITING: usize = 1 << 20;
 const MAX_POINTS: usize = 32;
-const SIZE: Size =
-    Size { flows: 1 << 18, idle_ns: Some(IDLE_NS), sweep: 16_384, in_flight: 1 << 19, observe: true, path: false };
+const SIZE: Size = Size {
+    flows: 1 << 18,
+    idle_ns: Some(IDLE_NS),
+    sweep: 16_384,
+    in_flight: 1 << 19,
+    roce_flows: 1 << 16,
+    observe: true,
+    path: false,
+};
 
 /// `points`: name and interface. `snaplen`: bytes kept of a frame; `ring_mb`: MiB of ring per interface.
 #[derive(Clone, Debug)]
@@ -35,6 +43,8 @@ pub struct LiveSettings {
     pub points: Vec<(String, String)>,
     pub snaplen: u32,
     pub ring_mb: u32,
+    /// The queues file of the contract, as JSON.
+    pub queues: Option<Vec<u8>>,
     /// A folder of signature files beside those that come with the engine.
     pub signatures: Option<PathBuf>,
 }
@@ -43,6 +53,8 @@ pub struct LiveSettings {
 pub enum LiveError {
     Source(SourceError),
     Usage(String),
+    /// The queues file says something impossible.
+    Queues(String),
     Signatures(SignatureError),
     /// The engine's thread has ended.
     Ended(String),
@@ -53,7 +65,7 @@ impl fmt::Display for LiveError {
         match self {
             LiveError::Source(error) => error.fmt(f),
             LiveError::Signatures(error) => error.fmt(f),
-            LiveError::Usage(what) | LiveError::Ended(what) => f.write_str(what),
+            LiveError::Usage(what) | LiveError::Queues(what) | LiveError::Ended(what) => f.write_str(what),
         }
     }
 }
@@ -87,28 +99,38 @@ impl Live {
         let open = |(_, interface): &(String, String)| Ring::open(interface, settings.snaplen, settings.ring_mb);
         let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
-        Self::start(&settings.points, Box::new(RingFeed(rings, Arc::clone(&signatures))), bundle, signatures)
+        let feed = Box::new(RingFeed(rings, Arc::clone(&signatures)));
+        Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures)
     }
 
     /// Play files (name, path) as if they were captured now, one second of packet time in one second; after their end
     /// `poll` goes on giving empty bodies.
-    pub fn replay(points: &[(String, String)], bundle: Option<Bundle>) -> Result<Self, LiveError> {
+    pub fn replay(
+        points: &[(String, String)],
+        bundle: Option<Bundle>,
+        queues: Option<&[u8]>,
+    ) -> Result<Self, LiveError> {
         check(points)?;
         let paths = points.iter().map(|(_, path)| PathBuf::from(path)).collect();
         let signatures = load(None)?;
         let feed = FileFeed::open(paths, Arc::clone(&signatures)).map_err(LiveError::Source)?;
-        Self::start(points, Box::new(feed), bundle, signatures)
+        Self::start(points, Box::new(feed), (bundle, queues), signatures)
     }
 
     fn start(
         points: &[(String, String)],
         feed: Box<dyn Feed>,
-        bundle: Option<Bundle>,
+        (bundle, queues): (Option<Bundle>, Option<&[u8]>),
         signatures: Arc<Signatures>,
     ) -> Result<Self, LiveError> {
         let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
         let shared = Arc::new(Shared::default());
         let mut worker = Worker::new(&names, feed, Arc::clone(&shared), signatures);
+        if let Some(text) = queues {
+            let mut queues = Queues::parse(text, &names).map_err(LiveError::Queues)?;
+            queues.forget_bursts();
+            worker.core.set_queues(queues);
+        }
         if let Some(bundle) = bundle {
             worker.set_bundle(Arc::new(bundle));
         }

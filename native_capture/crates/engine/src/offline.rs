@@ -22,7 +22,15 @@ use crate::report;
 const AHEAD: usize = 256;
 /// Packets whose memory is fetched together.
 const BATCH: usize = 32;
-const SIZE: Size = Size { flows: 4 << 20, idle_ns: None, sweep: 1_024, in_flight: 1 << 20, observe: false, path: true };
+const SIZE: Size = Size {
+    flows: 4 << 20,
+    idle_ns: None,
+    sweep: 1_024,
+    in_flight: 1 << 20,
+    roce_flows: 1 << 18,
+    observe: false,
+    path: true,
+};
 /// Packets between two looks at whether to go on.
 const TICK: u64 = 1 << 18;
 /// The path between points is reported for so many.
@@ -185,10 +193,12 @@ impl Run {
         if forgets {
             core.flows.hold_gone();
         }
-        let queues = request.queues.as_deref().map(|text| Queues::parse(text, &names)).transpose();
-        core.queues = queues.map_err(AnalyseError::Queues)?;
-        if let Some(queues) = core.queues.as_mut().filter(|_| request.series) {
-            queues.record();
+        if let Some(text) = request.queues.as_deref() {
+            let mut queues = Queues::parse(text, &names).map_err(AnalyseError::Queues)?;
+            if request.series {
+                queues.record();
+            }
+            core.set_queues(queues);
         }
         let recorder = request.records.map(Recorder::new);
         Ok(Self { core, verdicts: HashMap::new(), recorder, largest: Largest::new(request.top), packets: 0 })

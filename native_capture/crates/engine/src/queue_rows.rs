@@ -1,14 +1,11 @@
 //! `points[].queues`, `.microbursts` and `.saturations` of `policyhub.flows/1`.
 
-use nc_decode::Packet;
+use nc_detect::thresholds::MICROBURST_NS;
 use nc_flow::{address, protocol, Burst, FillMeter};
 use serde::Serialize;
 
 use crate::core::Core;
 use crate::queues::PortState;
-
-/// A microburst is shorter; what lasts longer is a saturated queue (contract).
-const MICROBURST_NS: u64 = 500_000_000;
 
 /// `share_over_90_pct`: share (0..1) of the milliseconds with more than 90 % in the queue. `drops_*`: null where nobody could count.
 #[derive(Serialize)]
@@ -155,13 +152,4 @@ fn filler_row(core: &Core, (flow, packets, bytes): (u32, u64, u64)) -> Option<Fi
             bytes,
         }
     })
-}
-
-impl Core {
-    /// A packet that no other point showed before.
-    pub(crate) fn queue_first(&mut self, number: u16, packet: &Packet, flow: u32) {
-        if let Some(queues) = &mut self.queues {
-            queues.first(number, packet, flow);
-        }
-    }
 }

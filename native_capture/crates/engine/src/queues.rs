@@ -1,16 +1,21 @@
 //! The queues of the device between the points: which port and class a packet passes, replayed and measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use nc_decode::Packet;
-use nc_flow::{FillMeter, Passages, PortQueues, QueueSetting};
+use nc_flow::{FillMeter, Passages, PortQueues, QueueSetting, Slice};
 use serde::Deserialize;
+
+use crate::queue_watch::Waiting;
 
 /// Largest debt and saving of a token bucket when the configuration names none: one full Ethernet frame and some.
 const BURST_BYTES: u32 = 1_600;
 /// A port that names no buffer is modelled with this many packets (Linux pfifo's default).
 const QUEUE_PACKETS: u64 = 1_000;
 const MBPS: f64 = 1e6;
+/// Losses of one class remembered until the interval they belong to is judged; older ones are of no interval.
+const MOST_LOSSES: usize = 65_536;
+const LOSS_NS: u64 = 10_000_000_000;
 
 /// The queues file of the contract (`data/scenarios/*/queues.json`), with `sides` for single points.
 #[derive(Deserialize)]
@@ -59,6 +64,19 @@ pub(crate) struct ClassQueue {
     pub name: String,
     pub marks: Vec<u8>,
     pub measured: Option<(Passages, FillMeter)>,
+    /// When a packet was lost, and whether it was of a core business.
+    losses: VecDeque<(u64, bool)>,
+    /// Packets that left a nearly full queue able to carry a congestion mark, and those that carried it.
+    marks_of_full: (u64, u64),
+}
+
+/// What was lost while a queue was nearly full, and how it marked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    pub all: u64,
+    pub of_core: u64,
+    pub could_be_marked: u64,
+    pub marked: u64,
 }
 
 pub(crate) struct PortState {
@@ -70,11 +88,13 @@ pub(crate) struct PortState {
     pub estimated: Option<PortQueues>,
     class_of: [u8; 64],
     side: Vec<Prefix>,
+    link_bps: u64,
 }
 
 /// All ports of the file whose points are among those given.
 pub(crate) struct Queues {
     pub ports: Vec<PortState>,
+    pub waiting: VecDeque<Waiting>,
     alone: bool,
 }
 
@@ -101,6 +121,8 @@ impl Queues {
                 name: setting.name.clone(),
                 marks: (0..64).filter(|mark| usize::from(class_of[usize::from(*mark)]) == number).collect(),
                 measured: measures.then(|| (Passages::default(), FillMeter::new(setting.limit, setting.by_bytes))),
+                losses: VecDeque::new(),
+                marks_of_full: (0, 0),
             };
             ports.push(PortState {
                 name: name.clone(),
@@ -110,9 +132,10 @@ impl Queues {
                 estimated: can_estimate.then(queues),
                 class_of,
                 side,
+                link_bps: link,
             });
         }
-        Ok(Self { ports, alone: names.len() == 1 })
+        Ok(Self { ports, waiting: VecDeque::new(), alone: names.len() == 1 })
     }
 
     /// Keep the fill of every millisecond.
@@ -125,17 +148,23 @@ impl Queues {
         }
     }
 
-    /// A packet that `point` is the first, or the only one, to show.
-    pub fn first(&mut self, point: u16, packet: &Packet, flow: u32) {
-        for port in self.ports.iter_mut().filter(|port| port.arrives == Some(usize::from(point))) {
-            if self.alone && !port.side.iter().any(|prefix| holds(prefix, packet)) {
+    /// A packet that `point` is the first, or the only one, to show. Port and class where it would have been dropped, if only the
+    /// replay can say so.
+    pub fn first(&mut self, point: u16, packet: &Packet, flow: u32) -> Option<(usize, usize)> {
+        let mut dropped = None;
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            let is_here = port.arrives == Some(usize::from(point));
+            if !is_here || self.alone && !port.side.iter().any(|prefix| holds(prefix, packet)) {
                 continue;
             }
             if let Some(queues) = &mut port.estimated {
-                let class = port.class_of[usize::from(packet.dscp & 63)];
-                queues.arrive(usize::from(class), packet.ts_ns, flow, packet.frame_len);
+                let class = usize::from(port.class_of[usize::from(packet.dscp & 63)]);
+                if !queues.arrive(class, packet.ts_ns, flow, packet.frame_len) && port.leaves.is_none() {
+                    dropped = Some((number, class));
+                }
             }
         }
+        dropped
     }
 
     /// A packet that came in at `from` and left at `to`. Its class is that of the mark it left with.
@@ -146,8 +175,112 @@ impl Queues {
             let queue = port.classes.get_mut(class).and_then(|class| class.measured.as_mut());
             if let Some((passages, meter)) = queue {
                 passages.passed(entry_ns, packet.ts_ns, flow, packet.frame_len, meter);
+                if meter.is_open() && packet.ecn != 0 {
+                    let marks = &mut port.classes[class].marks_of_full;
+                    *marks = (marks.0 + 1, marks.1 + u64::from(packet.ecn == 3));
+                }
             }
         }
+    }
+
+    pub fn lost(&mut self, port: usize, class: usize, ns: u64, is_core: bool) {
+        let Some(class) = self.ports[port].classes.get_mut(class) else { return };
+        while class.losses.front().is_some_and(|(at, _)| *at + LOSS_NS < ns) || class.losses.len() >= MOST_LOSSES {
+            class.losses.pop_front();
+        }
+        class.losses.push_back((ns, is_core));
+    }
+
+    /// A packet that arrived at `point` with this mark and left nowhere.
+    pub fn vanished(&mut self, point: u16, dscp: u8, ns: u64, is_core: bool) {
+        for number in 0..self.ports.len() {
+            let port = &self.ports[number];
+            if port.arrives == Some(usize::from(point)) && port.leaves.is_some() {
+                self.lost(number, usize::from(port.class_of[usize::from(dscp & 63)]), ns, is_core);
+            }
+        }
+    }
+
+    /// Losses and marks of a class between two moments; they are asked for in order of time, each once.
+    pub fn losses(&mut self, port: usize, class: usize, from_ns: u64, to_ns: u64) -> Losses {
+        let class = &mut self.ports[port].classes[class];
+        let (could_be_marked, marked) = std::mem::take(&mut class.marks_of_full);
+        let mut found = Losses { could_be_marked, marked, ..Losses::default() };
+        class.losses.retain(|(ns, is_core)| {
+            let is_in = (from_ns..=to_ns).contains(ns);
+            found.all += u64::from(is_in);
+            found.of_core += u64::from(is_in && *is_core);
+            *ns > to_ns
+        });
+        found
+    }
+
+    /// Nothing that happened before `ns` will be told any more.
+    pub fn settle(&mut self, ns: u64) {
+        for port in &mut self.ports {
+            if let Some(queues) = &mut port.estimated {
+                queues.settle(ns);
+            }
+            for (passages, meter) in port.classes.iter_mut().filter_map(|class| class.measured.as_mut()) {
+                passages.settle(ns, meter);
+            }
+        }
+    }
+
+    /// A running engine tells by slices only.
+    pub fn forget_bursts(&mut self) {
+        for port in &mut self.ports {
+            for class in 0..port.classes.len() {
+                port.estimated.iter_mut().for_each(|queues| queues.meter_mut(class).forget_bursts());
+                port.classes[class].measured.iter_mut().for_each(|(_, meter)| meter.forget_bursts());
+            }
+        }
+    }
+
+    /// Intervals with a queue nearly full, by the better of measurement and estimate, in order of their ends.
+    pub fn take_slices(&mut self) -> Vec<(usize, usize, Slice)> {
+        let mut all = Vec::new();
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            for class in 0..port.classes.len() {
+                let estimated =
+                    port.estimated.as_mut().map(|queues| std::mem::take(&mut queues.meter_mut(class).slices));
+                let measured =
+                    port.classes[class].measured.as_mut().map(|(_, meter)| std::mem::take(&mut meter.slices));
+                let slices = measured.or(estimated).unwrap_or_default();
+                all.extend(slices.into_iter().map(|slice| (number, class, slice)));
+            }
+        }
+        all.sort_by_key(|(port, class, slice)| (slice.end_ns, *port, *class));
+        all
+    }
+
+    pub fn class_of(&self, port: usize, mark: u8) -> usize {
+        usize::from(self.ports[port].class_of[usize::from(mark & 63)])
+    }
+
+    /// The point by which a port's packets leave, or else at which they arrive.
+    pub fn place(&self, port: usize) -> u16 {
+        let port = &self.ports[port];
+        port.leaves.or(port.arrives).unwrap_or_default() as u16
+    }
+
+    /// Port, class, and whether its fill is measured or estimated.
+    pub fn names(&self, port: usize, class: usize) -> (&str, &str, &'static str) {
+        let class = &self.ports[port].classes[class];
+        let basis = if class.measured.is_some() { "measured" } else { "estimated" };
+        (&self.ports[port].name, &class.name, basis)
+    }
+
+    pub fn percent(&self, port: usize, class: usize, level: u64) -> u64 {
+        let port = &self.ports[port];
+        let measured = port.classes[class].measured.as_ref().map(|(_, meter)| meter.percent(level));
+        let estimated = || port.estimated.as_ref().map(|queues| queues.meter(class).percent(level));
+        measured.or_else(estimated).unwrap_or_default() as u64
+    }
+
+    /// Speed of the link by which packets leave at a point, in bit/s.
+    pub fn speed_of(&self, point: usize) -> Option<u64> {
+        self.ports.iter().find(|port| port.leaves == Some(point)).map(|port| port.link_bps)
     }
 
     /// Watching begins with the first packet of a point.

@@ -15,11 +15,12 @@ use crate::layers::LayersRow;
 use crate::offline::{is_partial, Input};
 use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
+use crate::roce_rows::{self, RoceReport};
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
-const NOT_EVALUATED: [&str; 1] = ["roce"];
+const NOT_EVALUATED: [&str; 0] = [];
 /// And without the queues of the device between the points.
-const NO_QUEUES: [&str; 3] = ["queues", "microbursts", "roce"];
+const NO_QUEUES: [&str; 2] = ["queues", "microbursts"];
 
 /// A JSON object with marks as keys, ascending.
 struct ByMark<T>(Vec<(u8, T)>);
@@ -44,7 +45,7 @@ struct Report<'a> {
     flows_total: usize,
     verdicts: Vec<Verdict>,
     path: Option<PathRow<'a>>,
-    roce: Option<()>,
+    roce: RoceReport<'a>,
     overflow: Overflow,
 }
 
@@ -225,7 +226,7 @@ pub(crate) fn write(
         flows: largest.merge(flow_rows(core, top)),
         verdicts,
         path: path_row(core),
-        roce: None,
+        roce: roce_rows::report(core, top),
         overflow: Overflow {
             flows: core.flows.overflow(),
             in_flight: core.matcher.as_ref().map_or(0, |matcher| matcher.overflow()),

@@ -33,6 +33,9 @@ struct Mark {
 pub enum Counted {
     Offence = 1,
     Rewrite = 2,
+    Peak = 4,
+    Hours = 8,
+    Bulk = 16,
 }
 
 impl DscpSet {
@@ -92,6 +95,11 @@ impl DscpSet {
             Some(_) => self.entry(dscp).count.unmatched += 1,
             None => self.unmatched = self.unmatched.saturating_add(1),
         }
+    }
+
+    /// Whether any packet was seen again at a later point.
+    pub fn was_matched(&self) -> bool {
+        self.matched > 0 || self.many.iter().flat_map(|many| many.iter()).any(|mark| mark.count.matched > 0)
     }
 
     /// Marks with packets, ascending; `total` are the flow's packets and bytes.

@@ -11,6 +11,8 @@ const MERGE_NS: u64 = 50 * MS;
 const MOST: usize = 10_000;
 /// Flows named per interval, the largest.
 const NAMED: usize = 10;
+/// An interval that lasts is told in pieces of this.
+const SLICE_NS: u64 = 1_000 * MS;
 
 /// One maximal interval with the queue nearly full. `fillers`: flow number, packets and bytes that stood or came in while it lasted.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,12 +30,28 @@ impl Burst {
     }
 }
 
+/// A piece of such an interval, a second at most, so that what goes on for long is told while it goes on. `start_ns`: of the interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    pub start_ns: u64,
+    pub from_ns: u64,
+    pub end_ns: u64,
+    pub is_last: bool,
+    pub peak: u64,
+    pub fillers: Vec<(u32, u64, u64)>,
+}
+
+type Fillers = HashMap<u32, (u64, u64)>;
+
 struct Open {
     start_ns: u64,
+    from_ns: u64,
     /// Since when it is below the threshold again; None while it is nearly full.
     below_ns: Option<u64>,
     peak: u64,
-    fillers: HashMap<u32, (u64, u64)>,
+    /// Of this slice, and of those before it.
+    fillers: Fillers,
+    before: Fillers,
 }
 
 /// Statistics over whole milliseconds, each taken at its fullest moment. Units are packets, or bytes where the buffer counts bytes.
@@ -60,6 +78,9 @@ pub struct FillMeter {
     start_ms: u64,
     series: Option<Vec<u16>>,
     pub bursts: Vec<Burst>,
+    /// Taken away by the owner.
+    pub slices: Vec<Slice>,
+    keeps: bool,
     /// Bursts beyond the number kept.
     pub more: u64,
 }
@@ -80,6 +101,8 @@ impl FillMeter {
             start_ms: 0,
             series: None,
             bursts: Vec::new(),
+            slices: Vec::new(),
+            keeps: true,
             more: 0,
         }
     }
@@ -87,6 +110,22 @@ impl FillMeter {
     /// Keep every millisecond, two bytes each.
     pub fn record(&mut self) {
         self.series = Some(Vec::new());
+    }
+
+    /// Tell intervals by their slices only: a running engine has no end at which to report them.
+    pub fn forget_bursts(&mut self) {
+        self.keeps = false;
+    }
+
+    /// Whether an interval with the queue nearly full is going on.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Nothing more happens up to `ns`: end what is over, tell what goes on.
+    pub fn settle(&mut self, ns: u64) {
+        self.close_if_over(ns);
+        self.cut_if_long(ns);
     }
 
     /// First millisecond since 1970, and per millisecond how many thousandths of the buffer were full at the fullest moment.
@@ -138,11 +177,13 @@ impl FillMeter {
                 open.below_ns = if nearly { None } else { open.below_ns };
                 open.peak = open.peak.max(self.level);
                 add(&mut open.fillers, flow, bytes);
+                self.cut_if_long(ns);
             }
             None if nearly => {
                 let mut fillers = HashMap::new();
                 self.inside.iter().for_each(|(flow, bytes)| add(&mut fillers, *flow, *bytes));
-                self.open = Some(Open { start_ns: ns, below_ns: None, peak: self.level, fillers });
+                let before = HashMap::new();
+                self.open = Some(Open { start_ns: ns, from_ns: ns, below_ns: None, peak: self.level, fillers, before });
             }
             None => {}
         }
@@ -173,14 +214,34 @@ impl FillMeter {
         }
     }
 
+    /// Tell the last second of an interval that goes on.
+    fn cut_if_long(&mut self, ns: u64) {
+        let keeps = self.keeps;
+        let Some(open) = self.open.as_mut().filter(|open| ns >= open.from_ns + SLICE_NS) else { return };
+        let (start_ns, from_ns, peak) = (open.start_ns, open.from_ns, open.peak);
+        let fillers = std::mem::take(&mut open.fillers);
+        if keeps {
+            fillers.iter().for_each(|(flow, sum)| join(&mut open.before, *flow, *sum));
+        }
+        open.from_ns = ns;
+        self.slices.push(Slice { start_ns, from_ns, end_ns: ns, is_last: false, peak, fillers: largest(&fillers) });
+    }
+
     fn close(&mut self, ns: u64) {
-        let Some(open) = self.open.take() else { return };
+        let Some(mut open) = self.open.take() else { return };
+        let end_ns = open.below_ns.unwrap_or(ns).max(open.from_ns);
+        let (start_ns, from_ns, peak) = (open.start_ns, open.from_ns, open.peak);
+        self.slices.push(Slice { start_ns, from_ns, end_ns, is_last: true, peak, fillers: largest(&open.fillers) });
+        if !self.keeps {
+            return;
+        }
         if self.bursts.len() >= MOST {
             self.more += 1;
             return;
         }
-        let mut fillers: Vec<_> = open.fillers.iter().map(|(flow, sum)| (*flow, sum.0, sum.1)).collect();
-        fillers.sort_unstable_by_key(|(flow, _, bytes)| (std::cmp::Reverse(*bytes), *flow));
+        let last = std::mem::take(&mut open.fillers);
+        last.iter().for_each(|(flow, sum)| join(&mut open.before, *flow, *sum));
+        let mut fillers = largest(&open.before);
         let bytes = fillers.iter().map(|(_, _, bytes)| bytes).sum();
         fillers.truncate(NAMED);
         let end_ns = open.below_ns.unwrap_or(ns);
@@ -227,10 +288,20 @@ impl FillMeter {
     }
 }
 
-fn add(fillers: &mut HashMap<u32, (u64, u64)>, flow: u32, bytes: u32) {
+fn add(fillers: &mut Fillers, flow: u32, bytes: u32) {
+    join(fillers, flow, (1, u64::from(bytes)));
+}
+
+fn join(fillers: &mut Fillers, flow: u32, more: (u64, u64)) {
     let sum = fillers.entry(flow).or_default();
-    sum.0 += 1;
-    sum.1 += u64::from(bytes);
+    sum.0 += more.0;
+    sum.1 += more.1;
+}
+
+fn largest(fillers: &Fillers) -> Vec<(u32, u64, u64)> {
+    let mut all: Vec<_> = fillers.iter().map(|(flow, sum)| (*flow, sum.0, sum.1)).collect();
+    all.sort_unstable_by_key(|(flow, _, bytes)| (std::cmp::Reverse(*bytes), *flow));
+    all
 }
 
 /// Entry and exit times of packets that two points showed, as changes of one queue in order of time.
@@ -269,6 +340,12 @@ impl Passages {
                 meter.leave(exit);
             }
         }
+    }
+
+    /// No packet that entered before `ns` will be told any more.
+    pub fn settle(&mut self, ns: u64, meter: &mut FillMeter) {
+        self.drain(ns, meter);
+        meter.settle(ns);
     }
 
     pub fn finish(&mut self, ns: u64, meter: &mut FillMeter) {

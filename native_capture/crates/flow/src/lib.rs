@@ -8,7 +8,10 @@ mod fragments;
 mod index;
 mod key;
 mod names;
+mod pauses;
+mod psn;
 mod queue;
+mod roce;
 mod services;
 mod signature;
 mod table;
@@ -16,11 +19,14 @@ mod tcp;
 mod tracker;
 
 pub use dscp::{Counted, DscpClock, DscpCount, DscpSet, DscpTotals};
-pub use fill::{Burst, Fill, FillMeter, Passages};
+pub use fill::{Burst, Fill, FillMeter, Passages, Slice};
 pub use fragments::Fragments;
 pub use key::{FlowKey, KeyedState};
 pub use names::{address, protocol};
+pub use pauses::{PauseMeter, PauseSecond, PauseTotals, REFERENCE_BPS, WHOLE_LINK};
+pub use psn::{Psn, Stream};
 pub use queue::{PortQueues, QueueSetting};
+pub use roce::{is_data, QpFlow, Refusals, RoceEnds, RoceEvent, RoceTable, NO_QP};
 pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,

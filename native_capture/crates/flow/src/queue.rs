@@ -139,9 +139,19 @@ impl PortQueues {
         self.classes.iter_mut().for_each(|class| class.meter.finish(ns));
     }
 
+    /// Nothing more arrives up to `ns`.
+    pub fn settle(&mut self, ns: u64) {
+        self.serve(ns);
+        self.classes.iter_mut().for_each(|class| class.meter.settle(ns));
+    }
+
     /// Keep every millisecond of every class.
     pub fn record(&mut self) {
         self.classes.iter_mut().for_each(|class| class.meter.record());
+    }
+
+    pub fn meter_mut(&mut self, class: usize) -> &mut FillMeter {
+        &mut self.classes[class].meter
     }
 
     pub fn meter(&self, class: usize) -> &FillMeter {

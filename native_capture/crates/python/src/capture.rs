@@ -42,6 +42,7 @@ fn live_error(py: Python<'_>, error: LiveError) -> PyErr {
     match error {
         LiveError::Source(error) => source(py, &error),
         LiveError::Signatures(error) => raise(py, SIGNATURES, &error.to_string(), None, None),
+        LiveError::Queues(what) => raise(py, QUEUES, &what, None, None),
         LiveError::Usage(what) => raise(py, USAGE, &what, None, None),
         LiveError::Ended(what) => raise(py, ENDED, &what, None, None),
     }
@@ -107,17 +108,18 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, snaplen=256, ring_mb=32, signatures=None))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None))]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
         bundle: Option<&[u8]>,
+        queues: Option<&[u8]>,
         snaplen: u32,
         ring_mb: u32,
         signatures: Option<PathBuf>,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        let settings = LiveSettings { points, snaplen, ring_mb, signatures };
+        let settings = LiveSettings { points, snaplen, ring_mb, queues: queues.map(<[u8]>::to_vec), signatures };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
@@ -140,10 +142,15 @@ struct Replay(Engine);
 #[pymethods]
 impl Replay {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None))]
-    fn new(py: Python<'_>, points: Vec<(String, String)>, bundle: Option<&[u8]>) -> PyResult<Self> {
+    #[pyo3(signature = (points, *, bundle=None, queues=None))]
+    fn new(
+        py: Python<'_>,
+        points: Vec<(String, String)>,
+        bundle: Option<&[u8]>,
+        queues: Option<&[u8]>,
+    ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        py.detach(|| Engine::replay(&points, bundle)).map(Self).map_err(|error| live_error(py, error))
+        py.detach(|| Engine::replay(&points, bundle, queues)).map(Self).map_err(|error| live_error(py, error))
     }
 
     fn poll<'py>(&self, py: Python<'py>, timeout_ms: u64) -> PyResult<Bound<'py, PyBytes>> {

@@ -1,0 +1,463 @@
+//! RDMA flows of one direction, by destination queue pair, at each point.
+//!
+//! A packet names the queue pair it goes to and not the one it comes from (InfiniBand Architecture Specification volume 1, 9.2), so
+//! the two directions of a connection are joined only where acknowledgements prove it: their PSN lies among those that one flow of
+//! the other direction, and no other, has just sent (9.7.5.1).
+
+use std::collections::HashMap;
+
+use nc_decode::{opcode, Acknowledge, Packet, Tunnel};
+
+use crate::dscp::DscpSet;
+use crate::key::KeyedState;
+use crate::psn::{Psn, Stream};
+
+/// An acknowledgement lies at most so far behind the newest request: far more than any adapter keeps in flight.
+const IN_FLIGHT: i32 = 8_192;
+/// Acknowledgements after which a flow is taken for one that nobody can pair.
+const TRIES: u8 = 64;
+/// Flows of one pair of addresses that are looked through for the one that an acknowledgement belongs to.
+const LOOK: usize = 64;
+/// A repeat after a silence this long was sent by a timeout: the shortest that adapters use is 4.096 us x 2^10 (IBA 9.7.6.1.3).
+const SILENCE_NS: u64 = 4_000_000;
+/// Number of a flow that is none.
+pub const NO_QP: u32 = u32::MAX;
+
+/// One direction between two addresses as one point shows it. `version` 0: RoCEv1, whose addresses are the global identifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoceEnds {
+    pub point: u16,
+    pub realm: u16,
+    pub version: u8,
+    pub src: u128,
+    pub dst: u128,
+    pub tunnel: u32,
+}
+
+impl RoceEnds {
+    pub fn of(packet: &Packet, point: u16, realm: u16) -> Self {
+        let tunnel = if packet.tunnel == Tunnel::None { 0 } else { packet.tunnel_id.wrapping_add(1).max(1) };
+        Self { point, realm, version: packet.version, src: packet.src, dst: packet.dst, tunnel }
+    }
+
+    pub fn reversed(&self) -> Self {
+        Self { src: self.dst, dst: self.src, ..*self }
+    }
+}
+
+/// Refusals by kind (AETH syndrome, IBA 9.7.5.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    pub sequence: u64,
+    pub rnr: u64,
+    /// By code: 1 invalid request, 2 remote access, 3 remote operational, 4 invalid RD request; higher ones are counted as 0.
+    pub other: [u64; 5],
+}
+
+impl Refusals {
+    pub fn total(&self) -> u64 {
+        self.sequence + self.rnr + self.other.iter().sum::<u64>()
+    }
+}
+
+/// The measured life of one flow. `data`: packets that carry payload by their opcode; `ecn`: of those, by codepoint.
+/// `acks`, `refusals`, `cnp`: what this flow carries, which speaks about the other direction.
+#[derive(Clone, Debug)]
+pub struct QpFlow {
+    pub ends: RoceEnds,
+    pub dest_qp: u32,
+    pub tunnel: Tunnel,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    /// None inside a tunnel: the length read is that of the tunnel's packet.
+    pub payload_bytes: Option<u64>,
+    pub payload_max: u32,
+    pub frame_max: u32,
+    pub data: u64,
+    pub ecn: [u64; 4],
+    pub dscp: DscpSet,
+    pub pcp: u8,
+    pub opcodes: Vec<(u8, u64)>,
+    pub requests: Stream,
+    pub responses: Stream,
+    /// Repeats that came after a silence without a refusal.
+    pub after_silence: u64,
+    pub acks: u64,
+    pub refusals: Refusals,
+    pub cnp: u64,
+    pub peer: u32,
+    tries: u8,
+    last_data_ns: u64,
+}
+
+/// What one packet meant. `number`: its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoceEvent {
+    pub number: u32,
+    pub is_data: bool,
+    pub psn: Psn,
+    pub acknowledge: Option<Acknowledge>,
+    pub is_cnp: bool,
+}
+
+/// All flows. Bounded: packets of flows that find no room are counted.
+pub struct RoceTable {
+    limit: usize,
+    flows: Vec<QpFlow>,
+    by_key: HashMap<(RoceEnds, u32), u32, KeyedState>,
+    by_ends: HashMap<RoceEnds, Vec<u32>, KeyedState>,
+    points: u16,
+    overflow: u64,
+}
+
+/// Whether a packet with this opcode carries payload in a numbered sequence: reliable, unreliable and extended connections.
+pub fn is_data(opcode: u8) -> bool {
+    is_numbered(opcode) && matches!(opcode & 0x1f, 0x00..=0x0b | 0x0d..=0x10 | 0x16 | 0x17)
+}
+
+fn is_numbered(opcode: u8) -> bool {
+    matches!(opcode >> 5, 0 | 1 | 5)
+}
+
+fn is_response(opcode: u8) -> bool {
+    matches!(opcode & 0x1f, 0x0d..=0x10)
+}
+
+impl RoceTable {
+    pub fn new(limit: usize) -> Self {
+        let (by_key, by_ends) = (HashMap::default(), HashMap::default());
+        Self { limit, flows: Vec::new(), by_key, by_ends, points: 0, overflow: 0 }
+    }
+
+    /// Account one packet with a base transport header; None (and one more overflow) when its flow finds no room.
+    pub fn observe(&mut self, ends: RoceEnds, packet: &Packet) -> Option<RoceEvent> {
+        let number = match self.by_key.get(&(ends, packet.dest_qp)) {
+            Some(number) => *number,
+            None => self.begin(ends, packet)?,
+        };
+        let flow = &mut self.flows[number as usize];
+        let is_data = flow.count(packet);
+        let acknowledge = nc_decode::has_aeth(packet.opcode).then(|| Acknowledge::of(packet.syndrome));
+        let psn = flow.number(packet, is_data);
+        if let Some(acknowledge) = acknowledge {
+            flow.acknowledge(acknowledge, packet.opcode);
+            if flow.peer == NO_QP && flow.tries < TRIES {
+                flow.tries += 1;
+                self.pair(number, packet.seq);
+            } else {
+                self.doubt(number, packet.seq);
+            }
+        }
+        Some(RoceEvent { number, is_data, psn, acknowledge, is_cnp: packet.opcode == opcode::CNP })
+    }
+
+    fn begin(&mut self, ends: RoceEnds, packet: &Packet) -> Option<u32> {
+        if self.flows.len() >= self.limit {
+            self.overflow += 1;
+            return None;
+        }
+        self.points = self.points.max(ends.point + 1);
+        let number = self.flows.len() as u32;
+        self.flows.push(QpFlow::new(ends, packet));
+        self.by_key.insert((ends, packet.dest_qp), number);
+        self.by_ends.entry(ends).or_default().push(number);
+        Some(number)
+    }
+
+    /// The one flow of the other direction that has just sent what this acknowledges.
+    fn pair(&mut self, number: u32, psn: u32) {
+        let ends = self.flows[number as usize].ends;
+        let others = self.by_ends.get(&ends.reversed()).map_or(&[][..], |list| &list[..list.len().min(LOOK)]);
+        let mut fitting = others.iter().filter(|other| self.flows[**other as usize].sent(psn));
+        if let (Some(other), None) = (fitting.next().copied(), fitting.next()) {
+            if self.flows[other as usize].peer == NO_QP {
+                self.flows[other as usize].peer = number;
+                self.flows[number as usize].peer = other;
+            }
+        }
+    }
+
+    /// An acknowledgement of something that the paired flow did not send: it was the wrong one.
+    fn doubt(&mut self, number: u32, psn: u32) {
+        let peer = self.flows[number as usize].peer;
+        if peer != NO_QP && !self.flows[peer as usize].sent(psn) {
+            self.flows[peer as usize].peer = NO_QP;
+            self.flows[number as usize].peer = NO_QP;
+        }
+    }
+
+    pub fn flow(&self, number: u32) -> &QpFlow {
+        &self.flows[number as usize]
+    }
+
+    pub fn flow_mut(&mut self, number: u32) -> &mut QpFlow {
+        &mut self.flows[number as usize]
+    }
+
+    /// The flow of the other direction, where acknowledgements proved it.
+    pub fn peer(&self, flow: &QpFlow) -> Option<&QpFlow> {
+        self.flows.get(flow.peer as usize)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &QpFlow> {
+        self.flows.iter()
+    }
+
+    /// The flow at the point that showed it first.
+    pub fn origin(&self, number: u32) -> u32 {
+        if self.points < 2 {
+            return number;
+        }
+        let flow = self.flow(number);
+        let others = (0..self.points).filter(|point| *point != flow.ends.point);
+        let others = others.filter_map(|point| self.by_key.get(&(RoceEnds { point, ..flow.ends }, flow.dest_qp)));
+        others.copied().chain([number]).min_by_key(|other| (self.flow(*other).first_ns, *other)).unwrap_or(number)
+    }
+
+    /// The one flow between these ends that sends data; None when several do, or none.
+    pub fn only_sender(&self, ends: &RoceEnds) -> Option<u32> {
+        let all = self.by_ends.get(ends)?;
+        let mut senders = all.iter().take(LOOK).filter(|number| self.flows[**number as usize].data > 0);
+        senders.next().copied().filter(|_| senders.next().is_none())
+    }
+
+    /// Whether anything came from the other side, whatever its queue pair.
+    pub fn is_answered(&self, ends: &RoceEnds) -> bool {
+        self.by_ends.contains_key(&ends.reversed())
+    }
+
+    /// Packets of flows that found no room.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// When the table is full, forget flows without a packet since `ns`. Numbers change.
+    pub fn forget(&mut self, ns: u64) {
+        if self.flows.len() < self.limit {
+            return;
+        }
+        self.flows.retain(|flow| flow.last_ns >= ns);
+        self.by_key.clear();
+        self.by_ends.clear();
+        for (number, flow) in self.flows.iter_mut().enumerate() {
+            // Their acknowledgements pair them again.
+            (flow.peer, flow.tries) = (NO_QP, 0);
+            self.by_key.insert((flow.ends, flow.dest_qp), number as u32);
+            self.by_ends.entry(flow.ends).or_default().push(number as u32);
+        }
+    }
+}
+
+impl QpFlow {
+    fn new(ends: RoceEnds, packet: &Packet) -> Self {
+        Self {
+            ends,
+            dest_qp: packet.dest_qp,
+            tunnel: packet.tunnel,
+            first_ns: packet.ts_ns,
+            last_ns: packet.ts_ns,
+            packets: 0,
+            bytes: 0,
+            payload_bytes: (packet.tunnel == Tunnel::None).then_some(0),
+            payload_max: 0,
+            frame_max: 0,
+            data: 0,
+            ecn: [0; 4],
+            dscp: DscpSet::default(),
+            pcp: packet.pcp,
+            opcodes: Vec::new(),
+            requests: Stream::default(),
+            responses: Stream::default(),
+            after_silence: 0,
+            acks: 0,
+            refusals: Refusals::default(),
+            cnp: 0,
+            peer: NO_QP,
+            tries: 0,
+            last_data_ns: 0,
+        }
+    }
+
+    /// Packets and bytes of each mark, ascending.
+    pub fn marks(&self) -> Vec<(u8, crate::DscpCount)> {
+        self.dscp.counts((self.packets, self.bytes))
+    }
+
+    /// Counters; true when the packet carries numbered payload.
+    fn count(&mut self, packet: &Packet) -> bool {
+        let (dscp, ecn) = match packet.tunnel {
+            Tunnel::None => (packet.dscp, packet.ecn),
+            _ => (packet.inner_dscp & 63, packet.inner_ecn & 3),
+        };
+        self.first_ns = self.first_ns.min(packet.ts_ns);
+        self.last_ns = self.last_ns.max(packet.ts_ns);
+        self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_len);
+        self.frame_max = self.frame_max.max(packet.frame_len);
+        if let Some(payload) = &mut self.payload_bytes {
+            *payload += u64::from(packet.payload_len);
+            self.payload_max = self.payload_max.max(packet.payload_len);
+        }
+        match self.opcodes.iter_mut().find(|(known, _)| *known == packet.opcode) {
+            Some((_, count)) => *count += 1,
+            None => self.opcodes.push((packet.opcode, 1)),
+        }
+        self.cnp += u64::from(packet.opcode == opcode::CNP);
+        let is_data = is_data(packet.opcode);
+        if is_data {
+            self.data += 1;
+            self.ecn[usize::from(ecn & 3)] += 1;
+        }
+        is_data
+    }
+
+    /// Place the packet in its sequence. Acknowledgements repeat the numbers of others; datagrams are numbered by their sender.
+    fn number(&mut self, packet: &Packet, is_data: bool) -> Psn {
+        let operation = packet.opcode & 0x1f;
+        if !is_numbered(packet.opcode) || matches!(operation, 0x11 | 0x12) {
+            return Psn::None;
+        }
+        let psn = if is_response(packet.opcode) {
+            let begins = matches!(operation, 0x0d | 0x10) && !self.responses.is_open;
+            let psn = self.responses.place(packet.seq, begins);
+            if matches!(psn, Psn::Next | Psn::Gap(_)) {
+                self.responses.is_open = matches!(operation, 0x0d | 0x0e);
+            }
+            psn
+        } else {
+            let free = self.requests.is_open;
+            let psn = self.requests.place(packet.seq, free);
+            if psn != Psn::Repeated {
+                // A read takes as many numbers as its answer has packets.
+                self.requests.is_open = operation == 0x0c;
+            }
+            psn
+        };
+        let silence = packet.ts_ns.saturating_sub(self.last_data_ns);
+        self.after_silence += u64::from(psn == Psn::Repeated && silence >= SILENCE_NS);
+        if is_data || operation == 0x0c {
+            self.last_data_ns = packet.ts_ns;
+        }
+        psn
+    }
+
+    fn acknowledge(&mut self, acknowledge: Acknowledge, opcode: u8) {
+        match acknowledge {
+            Acknowledge::Ack => self.acks += u64::from(!is_response(opcode)),
+            Acknowledge::Rnr => self.refusals.rnr += 1,
+            Acknowledge::SequenceError => self.refusals.sequence += 1,
+            Acknowledge::Nak(code) => {
+                let code = usize::from(code);
+                self.refusals.other[if code < 5 { code } else { 0 }] += 1;
+            }
+        }
+    }
+
+    /// Whether this flow has lately sent a request with this number.
+    fn sent(&self, psn: u32) -> bool {
+        let Some(behind) = self.requests.behind(psn) else { return false };
+        // After a read the answers' numbers run ahead of the request's own.
+        let ahead = if self.requests.is_open { -IN_FLIGHT } else { 0 };
+        (ahead..IN_FLIGHT).contains(&behind) && i64::from(behind) <= self.requests.span() as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITE_FIRST: u8 = 0x06;
+    const WRITE_MIDDLE: u8 = 0x07;
+    const WRITE_LAST: u8 = 0x08;
+    const READ_REQUEST: u8 = 0x0c;
+
+    fn packet(ways: (u128, u128), qp: u32, opcode: u8, seq: u32) -> Packet {
+        let (src, dst) = ways;
+        Packet {
+            version: 4,
+            src,
+            dst,
+            dest_qp: qp,
+            opcode,
+            seq,
+            has_bth: true,
+            frame_len: 1_082,
+            payload_len: 1_024,
+            ..Packet::default()
+        }
+    }
+
+    fn see(table: &mut RoceTable, packet: &Packet) -> RoceEvent {
+        table.observe(RoceEnds::of(packet, 0, 0), packet).expect("room")
+    }
+
+    #[test]
+    fn an_acknowledgement_pairs_the_one_flow_that_sent_its_number() {
+        let mut table = RoceTable::new(100);
+        for (qp, first) in [(17, 1_000), (18, 700_000)] {
+            for at in 0..4 {
+                see(&mut table, &packet((1, 2), qp, WRITE_MIDDLE, first + at));
+            }
+        }
+        let ack = see(&mut table, &packet((2, 1), 99, opcode::ACKNOWLEDGE, 700_003));
+        let flow = table.flow(ack.number);
+        assert_eq!(table.peer(flow).map(|peer| peer.dest_qp), Some(18));
+        assert_eq!(flow.acks, 1);
+        // what neither of them sent
+        let lost = see(&mut table, &packet((2, 1), 98, opcode::ACKNOWLEDGE, 5_000_000));
+        assert!(table.peer(table.flow(lost.number)).is_none());
+    }
+
+    #[test]
+    fn two_flows_that_fit_are_not_paired() {
+        let mut table = RoceTable::new(100);
+        for qp in [17, 18] {
+            see(&mut table, &packet((1, 2), qp, WRITE_MIDDLE, 1_000));
+        }
+        let ack = see(&mut table, &packet((2, 1), 99, opcode::ACKNOWLEDGE, 1_000));
+        assert!(table.peer(table.flow(ack.number)).is_none());
+    }
+
+    #[test]
+    fn a_read_leaves_room_for_its_answer() {
+        let mut table = RoceTable::new(100);
+        let mut found = Vec::new();
+        for (opcode, seq) in
+            [(WRITE_FIRST, 10), (WRITE_LAST, 11), (READ_REQUEST, 12), (READ_REQUEST, 20), (WRITE_FIRST, 28)]
+        {
+            found.push(see(&mut table, &packet((1, 2), 17, opcode, seq)).psn);
+        }
+        assert_eq!(found, [Psn::Next; 5]);
+        let answers = [(0x0d, 12), (0x0e, 13), (0x0f, 14), (0x0d, 20), (0x0e, 22)];
+        let found: Vec<_> = answers.map(|(op, seq)| see(&mut table, &packet((2, 1), 99, op, seq)).psn).to_vec();
+        assert_eq!(found, [Psn::Next, Psn::Next, Psn::Next, Psn::Next, Psn::Gap(1)]);
+        assert_eq!(table.flow(1).peer, 0);
+    }
+
+    #[test]
+    fn datagrams_and_notifications_have_no_sequence() {
+        let mut table = RoceTable::new(100);
+        for seq in [5, 900, 5] {
+            assert_eq!(see(&mut table, &packet((1, 2), 1, 0x64, seq)).psn, Psn::None);
+        }
+        let cnp = see(&mut table, &packet((2, 1), 7, opcode::CNP, 0));
+        assert!(cnp.is_cnp && cnp.psn == Psn::None && !cnp.is_data);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_old_flows_make_some() {
+        let mut table = RoceTable::new(2);
+        for (qp, ts_ns) in [(1, 0), (2, 10), (3, 20)] {
+            let packet = Packet { ts_ns, ..packet((1, 2), qp, WRITE_FIRST, 1) };
+            table.observe(RoceEnds::of(&packet, 0, 0), &packet);
+        }
+        assert_eq!((table.iter().count(), table.overflow()), (2, 1));
+        table.forget(5);
+        let again = Packet { ts_ns: 30, ..packet((1, 2), 3, WRITE_FIRST, 1) };
+        assert_eq!(see(&mut table, &again).number, 1);
+        assert_eq!(table.iter().map(|flow| flow.dest_qp).collect::<Vec<_>>(), [2, 3]);
+    }
+}
