@@ -205,7 +205,7 @@ def show(table: Sequence[Row], reached: Sequence[Goal], clock: float, engine: fl
     for goal in reached:
         bound = f">= {goal.at_least:g}" if goal.at_least else f"<= {goal.at_most:g}"
         value = "not measured" if goal.measured is None else f"{goal.measured:.2f}"
-        print(f"  {goal.what:<44}{bound:>8}{value:>14}  {'holds' if goal.holds else 'MISSED'}")
+        print(f"  {goal.what:<44}{bound:>8}{value:>14}  { {None: '', True: 'holds', False: 'MISSED'}[goal.holds] }")
     print(f"  clock of marks: {clock:.0f} of {engine:.0f} instructions for a packet ({clock / engine:.0%})")
 
 
