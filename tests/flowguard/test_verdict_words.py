@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from pathlib import Path
 
 import native_capture
@@ -12,6 +11,7 @@ from flowguard.console import labels
 from flowguard.domain.batch import read_batch
 from tests.support.batches import batch
 from tests.support.capture_files import write_capture
+from tests.support.fabric_frames import ACK, SEQUENCE_NAK, WRITE_MIDDLE, pause, rdma
 
 ROOT = Path(__file__).parents[2]
 DETECT = ROOT / "native_capture" / "crates" / "detect" / "src"
@@ -35,25 +35,10 @@ def test_every_number_of_the_evidence_has_a_label():
     assert set(figures) <= set(labels.EVIDENCE_FIELDS)
 
 
-def pause(quanta: int) -> bytes:
-    times = [0, 0, 0, quanta, 0, 0, 0, 0]
-    head = bytes.fromhex("0180c2000001") + bytes.fromhex("0050560000aa") + b"\x88\x08\x01\x01"
-    return head + struct.pack("!H8H", 1 << 3, *times) + bytes(26)
-
-
-def rdma(src: int, dst: int, qp: int, opcode: int, psn: int, rest: bytes) -> bytes:
-    """RoCEv2 at DSCP 26, ECT(0)."""
-    body = struct.pack("!BBHII", opcode, 0x40, 0xFFFF, qp, psn) + rest + bytes(4)
-    udp = struct.pack("!HHHH", 50_000, 4_791, 8 + len(body), 0)
-    ip = struct.pack("!BBHHHBBHII", 0x45, 26 << 2 | 2, 28 + len(body), 0, 0, 64, 17, 0, src, dst)
-    return bytes(12) + b"\x08\x00" + ip + udp + body
-
-
 def test_a_body_with_verdicts_of_the_network_is_a_good_batch(tmp_path):
-    a, b, nak = 0x0A000001, 0x0A000002, b"\x60\x00\x00\x01"
     frames = [(SECOND + at, pause(65_535)) for at in range(20)]
-    frames += [(SECOND + 100 + psn, rdma(a, b, 17, 7, psn, bytes(1_024))) for psn in (1, 2, 4)]
-    frames += [(SECOND + 200, rdma(b, a, 99, 0x11, 3, nak))]
+    frames += [(SECOND + 100 + psn, rdma(WRITE_MIDDLE, psn)) for psn in (1, 2, 4)]
+    frames += [(SECOND + 200, rdma(ACK, 3, SEQUENCE_NAK, back=True, qp=99))]
     path = write_capture(tmp_path / "p", frames)
     told = json.loads(native_capture.analyse([("p", path)]))["verdicts"]
     assert {verdict["name"] for verdict in told} == {"pfc-pause", "roce-loss"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ import native_capture
 from flowguard.domain.bundle import LAB, compile_bundle
 from tests.support.capture_files import write_capture
 from tests.support.captures import Maker
+from tests.support.fabric_frames import marked
 
 SEED = int.from_bytes(os.urandom(4))
 WAIT_S = 120.0
@@ -102,12 +102,6 @@ def test_a_bad_bundle_is_refused_and_the_old_one_stays(tmp_path: Path):
     replay.close()
 
 
-def frame(number: int) -> bytes:
-    """1000 bytes of UDP, DSCP 46, 10.0.0.1 > 10.0.0.2."""
-    ip = struct.pack("!BBHHHBBHII", 0x45, 46 << 2, 986, number, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
-    return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHHH", 5_000, 6_000, 966, 0) + bytes(958)
-
-
 QUEUES = {
     "observation_points": {}, "link_mbps": 10, "ports": {"out": {"point": "far", "arrivals_from": "near"}},
     "classes": {"EF": {"dscp": [46], "rate_mbps": 1, "ceil_mbps": 1, "queue_pkts": 10}, "BE": {"dscp": "rest", "rate_mbps": 9}},
@@ -117,8 +111,8 @@ QUEUES = {
 @pytest.mark.parametrize("points", [("near", "far"), ("near",)])
 def test_the_running_engine_replays_queues_as_the_report_does(tmp_path: Path, points: tuple[str, ...]):
     second, gap = 1_700_000_000 * 10**9, 8_000_000
-    arrivals = [(second + at * 100_000, frame(at)) for at in range(20)] + [(second + 600_000_000, frame(90))]
-    passed = [arrivals[0], *((second + at * gap, frame(at)) for at in range(1, 10)), (second + 600_000_001, frame(90))]
+    arrivals = [(second + at * 100_000, marked(at)) for at in range(20)] + [(second + 600_000_000, marked(90))]
+    passed = [arrivals[0], *((second + at * gap, marked(at)) for at in range(1, 10)), (second + 600_000_001, marked(90))]
     for name, packets in (("near", arrivals), ("far", passed)):
         write_capture(tmp_path / name, packets)
     files = [(name, str(tmp_path / name)) for name in points]
@@ -135,6 +129,6 @@ def test_the_running_engine_replays_queues_as_the_report_does(tmp_path: Path, po
 
 
 def test_queues_that_say_nothing_possible_are_refused(tmp_path: Path):
-    write_capture(tmp_path / "near", [(0, frame(1))])
+    write_capture(tmp_path / "near", [(0, marked(1))])
     with pytest.raises(native_capture.CaptureError, match="NC-E011 queues"):
         native_capture.Replay([("near", str(tmp_path / "near"))], queues=b"{}")
