@@ -53,7 +53,7 @@ INDEX_HOSTS = re.compile(
     re.I,
 )
 # Says where packages come from, as its format demands; no host of a mirror.
-INDEX_ALLOWED = {"native_capture/Cargo.lock", ".ci/lock"}
+INDEX_ALLOWED = {"native_capture/Cargo.lock", "native_capture/fuzz/Cargo.lock"}
 
 
 def tracked() -> list[Path]:
