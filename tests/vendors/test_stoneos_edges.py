@@ -310,3 +310,70 @@ def test_a_table_row_needs_its_heading_and_an_action() -> None:
 def test_wider_lines_than_a_device_writes_are_unparsed() -> None:
     config = VENDOR.parse(RULE + "rule id 2 description " + "x" * 5000 + "\n")
     assert [unparsed.reason for unparsed in config.unparsed] == ["the line is too long to be configuration"]
+
+
+def test_a_class_of_any_packets_and_one_without_values() -> None:
+    text = (
+        "class-map a\n  match any\nexit\nclass-map d\n  match dscp\nexit\nclass-map e\n  match dscp nonsense\nexit\n"
+        "qos-profile p\n" + "".join(f"  class {name}\n    police 1000\n  exit\n" for name in "ade") + "exit\n"
+    )
+    matches = [made.match for made in VENDOR.parse(text).qos_policies[0].classes]
+    assert [(one.any, one.dscp, one.other) for one in matches] == [
+        (True, None, ()),
+        (False, None, ("dscp",)),
+        (False, None, ("dscp nonsense",)),
+    ]
+
+
+def test_a_root_pipe_without_a_name_is_not_understood() -> None:
+    config = VENDOR.parse("qos-engine first\n  root-pipe\n    pipe-map\n    exit\n  exit\nexit\n")
+    assert [line.text for line in config.unparsed] == ["root-pipe", "pipe-map"]
+
+
+def test_addresses_with_a_number_and_masks_in_dots() -> None:
+    book = 'address id 5 "X"\n  ip 10.0.0.0/255.255.0.0\nexit\naddress id 6\n  ip 10.0.0.1/32\nexit\n'
+    assert rule_with("action permit", 'src-addr "X"', 'dst-addr "id"', book=book).match.source == AddressSet.of("10.0.0.0/16")
+    assert [one.name for one in VENDOR.parse(book).addresses] == ["X", "id"]
+
+
+def test_a_range_over_two_families_is_none() -> None:
+    config = VENDOR.parse('address "X"\n  range 10.0.0.9 2001:db8::1\nexit\n')
+    assert ([line.line for line in config.unparsed], config.addresses[0].addresses) == ([2], None)
+
+
+def test_a_line_that_no_group_knows_does_not_hide_the_next() -> None:
+    config = VENDOR.parse(BOOK + 'servgroup "g"\n  quux\n  description "x"\n  service "web"\nexit\n')
+    assert ([line.text for line in config.unparsed], config.groups[0].members) == (["quux"], ("web",))
+
+
+def test_any_zone_is_no_zone() -> None:
+    match = rule_with("action permit", 'src-zone "Any"', 'dst-zone "dmz"').match
+    assert (match.source_zones, match.destination_zones) == ((), ("dmz",))
+
+
+def test_logs_of_a_vsys_and_of_two_devices_stay_apart() -> None:
+    assert VENDOR.rule_uses is not None
+    line = LINE.format(s=1, n=3, event="session end")
+    text = line + line.replace("(root)", "(vsys-a)") + line.replace("SG6000", "SG6001") + line.replace("1234(root) ", "")
+    uses = VENDOR.rule_uses(text)
+    assert [(use.policy, use.hostname, use.sessions) for use in uses] == [
+        ("policy-global", "SG6000", 2),
+        ("vsys-a/policy-global", "SG6000", 1),
+        ("policy-global", "SG6001", 1),
+    ]
+
+
+def test_a_session_of_a_user_without_privilege_reads_like_a_file() -> None:
+    config = VENDOR.parse("SG-6000> show configuration\n" + BOOK + RULE + "SG-6000>\n")
+    assert ([rule.name for rule in config.policies[0].rules], config.unparsed) == (["1"], ())
+
+
+def test_an_exit_too_many_ends_nothing() -> None:
+    config = VENDOR.parse("exit\n" + BOOK + "exit\nexit\n" + RULE)
+    assert [rule.name for rule in config.policies[0].rules] == ["1"]
+
+
+def test_counters_behind_a_line_that_no_device_prints() -> None:
+    text = "Policy id 3 is hit 12 times\nSG# " + "x" * 9_000 + "\n"
+    sample = VENDOR.counters(text, None)
+    assert sample is not None and (sample.hostname, sample.hits[0].hits) == ("", 12)

@@ -42,7 +42,7 @@ def rule_uses(text: str) -> tuple[RuleUse, ...]:
         rule, event = POLICY.search(raw), EVENT.search(raw)
         if rule is None or event is None or int(rule[1]) == 0:
             continue
-        host, vsys = HOST.match(raw), VSYS.search(raw)
+        host, vsys = HOST.match(raw), VSYS.search(raw, 0, raw.index(SIGN))  # behind it `443(TCP)` looks alike
         prefix = "" if vsys is None or vsys[1] == "root" else f"{vsys[1]}/"
         use = found.setdefault((f"{prefix}policy-global", rule[1], host[1] if host is not None else ""), _Use())
         use.starts += event[1] == "session start"

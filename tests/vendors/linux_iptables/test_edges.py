@@ -381,3 +381,56 @@ def test_nat_of_local_and_received_packets_comes_where_the_kernel_does_it() -> N
         ("ip mangle INPUT", "filter"), ("ip filter INPUT", "filter"), ("ip nat INPUT", "source-nat"),
         ("ip mangle OUTPUT", "filter"), ("ip nat OUTPUT", "destination-nat"), ("ip filter OUTPUT", "filter"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", [":INPUT", ":INPUT ACCEPT [x:0]", ": ACCEPT [0:0]"])
+def test_a_chain_that_is_not_declared_whole_is_not_understood(declared: str) -> None:
+    config = VENDOR.parse(f"*filter\n{declared}\n-A INPUT -j DROP\nCOMMIT\n")
+    assert [line.line for line in config.unparsed] == [2]
+
+
+def test_a_count_without_a_rule_behind_it_is_not_understood() -> None:
+    config = VENDOR.parse("*filter\n:INPUT ACCEPT [0:0]\n[1:60] INPUT -j DROP\nCOMMIT\n")
+    assert ([line.line for line in config.unparsed], config.policies[0].rules) == ([3], ())
+
+
+def test_a_library_of_functions_that_nobody_calls_is_read_all_the_same() -> None:
+    config = script("allow_web() {", "  iptables -A INPUT -p tcp --dport 80 -j ACCEPT", "}", "iptables -P INPUT DROP")
+    assert service(one(config).match.services[0]) == "tcp 80"
+    called = script("f() {", "  iptables -A INPUT -j DROP", "}", "g() {", "  iptables -A INPUT -j ACCEPT", "}", "f")
+    assert one(called).action.value == "deny"
+
+
+@pytest.mark.parametrize(
+    "before",
+    ['echo "say \\""', "echo 'a\\'", 'echo "a;b"', "echo 'a # b'", "echo a#b", "true >&1", 'echo "it\'s"'],
+)
+def test_what_stands_in_quotes_ends_no_command(before: str) -> None:
+    rule = one(script(f"{before}; iptables -A INPUT -j DROP"))
+    assert (rule.action.value, rule.match.conditions) == ("deny", ())
+
+
+@pytest.mark.parametrize("quiet", ["2>&1", ">/dev/null 2>&1", ">& /dev/null"])
+def test_a_command_behind_or_depends_on_the_one_before_with_its_redirection(quiet: str) -> None:
+    rule = one(script(f"iptables -C INPUT -j DROP {quiet} || iptables -A INPUT -j DROP"))
+    assert rule.match.conditions == (f"iptables -C INPUT -j DROP {quiet} ||",)
+
+
+def test_a_script_may_end_in_the_middle_of_a_command() -> None:
+    assert one(VENDOR.parse("#!/bin/sh\niptables -A INPUT \\\n-j DROP \\")).action.value == "deny"
+
+
+def test_only_the_branch_that_starts_the_firewall_runs() -> None:
+    config = script(
+        "case \"$1\" in", "# how it is called", "", "start)", "f=$(ls x)",
+        "iptables -A INPUT -s 10.0.0.1 -j DROP", "echo (x) y", ";;",
+        "stop)", "iptables -A INPUT -j ACCEPT", ";;", "on) iptables -A INPUT -s 10.0.0.2 -j DROP ;;", "esac",
+        "iptables -A INPUT -s 10.0.0.3 -j DROP",
+    )  # fmt: skip
+    assert [addresses(rule.match.source) for rule in config.policies[0].rules] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.0.3/32"]
+
+
+def test_a_declaration_that_comes_again_opens_a_table_of_its_own() -> None:
+    config = VENDOR.parse("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DROP\n:INPUT DROP [7:700]\n-A INPUT -j ACCEPT\nCOMMIT\n")
+    assert [(rule.action.value) for policy in config.policies for rule in policy.rules] == ["deny", "permit"]
+    assert [policy.default.value for policy in config.policies] == ["permit", "deny"]

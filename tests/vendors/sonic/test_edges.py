@@ -109,3 +109,94 @@ def test_damaged_json_says_what_is_odd(text: str, reasons: list[str]) -> None:
 def test_deep_nesting_is_no_endless_stack() -> None:
     config = VENDOR.parse('{"ACL_RULE": ' + '{"a": ' * 5_000)
     assert config.lines == 1
+
+
+@pytest.mark.parametrize("action", ["REDIRECT", "FOO:Ethernet0"])
+def test_an_action_that_sonic_refuses_switches_the_rule_off(action: str) -> None:
+    config = rule(PACKET_ACTION=action)
+    found = config.policies[0].rules[0]
+    assert (found.enabled, found.match.unresolved, len(config.unparsed)) == (False, (f"PACKET_ACTION {action}",), 1)
+
+
+def test_a_rule_keeps_what_it_says() -> None:
+    assert rule(SRC_IP="10.0.0.0/8").policies[0].rules[0].text == "PRIORITY 1, PACKET_ACTION DROP, SRC_IP 10.0.0.0/8"
+
+
+def test_any_ip_type_asks_for_nothing() -> None:
+    found = rule(IP_TYPE="ANY", IP_PROTOCOL="6").policies[0].rules[0].match
+    assert (addresses(found.source), addresses(found.destination), found.conditions) == ("any", "any", ())
+
+
+def openconfig(*entries: dict[str, object]) -> DeviceConfig:
+    """As acl-loader takes it: openconfig-acl.yang."""
+    rows = {
+        str(n): {"config": {"sequence-id": str(n)}, "actions": {"config": {"forwarding-action": "ACCEPT"}}, **entry}
+        for n, entry in enumerate(entries, 1)
+    }
+    return VENDOR.parse(json.dumps({"acl": {"acl-sets": {"acl-set": {"T": {"acl-entries": {"acl-entry": rows}}}}}}, indent=1))
+
+
+def test_messages_of_openconfig_are_those_of_their_protocol() -> None:
+    four = {"ip": {"config": {"protocol": "1"}}, "icmp": {"config": {"type": "8", "code": "0"}}}
+    six = {"ip": {"config": {"protocol": "58"}}, "icmp": {"config": {"type": "128"}}}
+    config = openconfig(four, six)
+    assert not config.unparsed
+    assert [service(found.match.services[0]) for found in config.policies[0].rules] == ["icmp 8:0", "icmp6 128"]
+
+
+def test_flags_of_openconfig_belong_to_tcp() -> None:
+    flags = {"config": {"tcp-flags": ["TCP_SYN"]}}
+    config = openconfig(
+        {"ip": {"config": {"protocol": "6"}}, "transport": flags},
+        {"transport": flags},
+        {"ip": {"config": {"protocol": "17"}}, "transport": flags},
+    )
+    assert [(found.enabled, found.match.conditions) for found in config.policies[0].rules] == [
+        (True, ("tcp-flags TCP_SYN",)),
+        (True, ("tcp-flags TCP_SYN",)),
+        (False, ()),
+    ]
+    assert [line.reason for line in config.unparsed] == ["TCP flags are given for another protocol"]
+
+
+def test_ethertypes_and_descriptions_of_openconfig() -> None:
+    config = openconfig(
+        {"l2": {"config": {"ethertype": "ETHERTYPE_IPV4"}}, "config": {"sequence-id": "1", "description": "web"}},
+        {"l2": {"config": {"ethertype": "ETHERTYPE_IPV6"}}},
+        {"l2": {"config": {"ethertype": "0x0806"}}},
+    )
+    assert not config.unparsed
+    four, six, arp = config.policies[0].rules
+    assert (addresses(four.match.source), four.comment, addresses(six.match.source)) == ("any4", "web", "any6")
+    assert arp.match.conditions != ()
+
+
+def test_mirrors_of_show_acl_rule() -> None:
+    text = (
+        "Table    Rule      Priority  Action                     Match\n"
+        "-------  ------  ----------  -------------------------  ---------------\n"
+        "EF       RULE_1        9999  MIRROR INGRESS: everflow0  SRC_IP: 10.0.0.0/8\n"
+        "EF       RULE_2        9998  DROP                       DSCP: 8\n"
+    )
+    first, second = VENDOR.parse(text).policies[0].rules
+    assert (first.references, second.references, second.action.value) == (("everflow0",), (), "deny")
+
+
+def test_the_name_of_a_rule_in_an_operation_may_hold_colons() -> None:
+    text = '[{"ACL_RULE_TABLE:T:R:1": {"PRIORITY": "1", "PACKET_ACTION": "DROP"}, "OP": "SET"}]'
+    assert [found.name for found in VENDOR.parse(text).policies[0].rules] == ["R:1"]
+
+
+def test_a_queue_without_a_static_buffer_does_not_hide_the_next() -> None:
+    config = parse(
+        BUFFER_PROFILE={"d": {"dynamic_th": "1", "size": "0"}, "s": {"static_th": "1000", "size": "24"}},
+        BUFFER_QUEUE={"Ethernet0|0": {"profile": "d"}, "Ethernet0|1": {"profile": "s"}},
+        QUEUE={"Ethernet0|0-1": {"scheduler": "x"}},
+        SCHEDULER={"x": {"type": "DWRR", "weight": "1"}},
+    )
+    assert [made.queue.limit_bytes for made in config.qos_policies[0].classes if made.queue] == [None, 1024]
+
+
+def test_code_points_of_a_map_end_at_63() -> None:
+    config = parse(DSCP_TO_TC_MAP={"A": {"63": "1", "64": "2"}})
+    assert [line.text for line in config.unparsed] == ['"64": "2"'] and config.dscp_maps[0].level == ((63, 1),)

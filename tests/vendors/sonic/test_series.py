@@ -118,3 +118,23 @@ def test_a_number_says_when_and_where_it_was_read() -> None:
 @pytest.mark.parametrize("text", ["", "{", "----  ---\n", '{"ACL_TABLE": {"T": {"type": "L3"}}}'])
 def test_texts_without_counters_give_none(text: str) -> None:
     assert read(text) == []
+
+
+def test_counters_of_json_that_are_no_numbers_do_not_hide_the_next() -> None:
+    text = '{"Ethernet0": {"UC0": {"time": "t", "totalpacket": "many", "totalbytes": "7"}}}'
+    assert read(text) == [("Ethernet0", "UC0", "totalbytes", 7.0, "bytes")]
+
+
+def test_a_row_without_a_port_does_not_hide_the_next() -> None:
+    rows = QUEUES.replace("Ethernet0    UC1", "wrapped      UC0")
+    assert [found[:2] for found in read(rows)] == [("Ethernet0", "ALL20")] * 4
+
+
+def test_tables_go_on_behind_a_blank_line_between_ports() -> None:
+    text = "  Port Rx    PFC0\n---------  ------\nEthernet0       1\n\nEthernet4       2\n\nEthernet8       3"
+    assert [found[3] for found in read(text)] == [1.0, 2.0, 3.0]
+
+
+def test_lists_of_thresholds_between_dashes_are_no_counters_and_end_where_the_next_begins() -> None:
+    text = "Pool: a\n----  -----\nmode  static\n----  -----\n\nPool: b\n----  -----\nmode  dynamic\n----  -----\n\n" + GROUPS
+    assert [found[3] for found in read(text)] == [400.0, None]
