@@ -28,6 +28,25 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Collector:
+    """Where flow records go as IPFIX. transport: udp or tcp; domain: observation domain of all messages."""
+
+    transport: str
+    host: str
+    port: int
+    domain: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A point at which exporters are heard: NetFlow, IPFIX or sFlow over UDP."""
+
+    name: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class SensorConfig:
     """url: scheme and host of the service. spool_bytes: most that waits on disk. Intervals in seconds.
 
@@ -49,10 +68,12 @@ class SensorConfig:
     snaplen: int = 256
     ring_mb: int = 32
     queues_file: Path | None = None
+    ipfix: Collector | None = None
+    collect: tuple[Post, ...] = ()
 
     @property
     def is_replay(self) -> bool:
-        return self.points[0].file is not None
+        return bool(self.points) and self.points[0].file is not None
 
     def queues(self) -> bytes | None:
         """The queues file as the engine takes it; None when none is named. Raises BadInput."""
@@ -84,7 +105,7 @@ class _Reader:
     def config(self, raw: Mapping[str, Any]) -> SensorConfig:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
-            "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues",
+            "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -108,9 +129,45 @@ class _Reader:
             snaplen=self._number(raw, "snaplen", 256, 64, 65_535),
             ring_mb=self._number(raw, "ring_mb", 32, 1, 4096),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
+            ipfix=self._collector(raw),
+            collect=self._posts(raw),
         )
 
+    def _collector(self, raw: Mapping[str, Any]) -> Collector | None:
+        if "ipfix" not in raw:
+            return None
+        text = self._take(raw, "ipfix", str)
+        if "replay" in raw or "points" not in raw:
+            raise self._bad("ipfix needs [[points]]", "Flow records leave a sensor that captures; take ipfix out")
+        transport, _, place = text.rpartition("://")
+        if transport not in ("", "udp", "tcp"):
+            raise self._bad(f"ipfix = {text!r}", "Write host:port, udp://host:port or tcp://host:port")
+        host, port = self._place("ipfix", place)
+        return Collector(transport or "udp", host, port, self._number(raw, "ipfix_domain", 1, 0, 2**32 - 1))
+
+    def _posts(self, raw: Mapping[str, Any]) -> tuple[Post, ...]:
+        rows: list[Any] = self._take(raw, "collect", list, [])
+        posts = []
+        for row in rows:
+            table = self._table(row, {"name", "listen"}, "collect.")
+            posts.append(Post(self._take(table, "name", str), *self._place("collect.listen", self._take(table, "listen", str))))
+        taken = [
+            row.get("name", row.get("point")) for key in ("points", "replay") for row in raw.get(key, ()) if isinstance(row, dict)
+        ]
+        names = [post.name for post in posts]
+        if len({*names, *taken}) < len(names) + len(taken) or not all(NAME.fullmatch(name) for name in names):
+            raise self._bad(f"collect {names}", "Give each its own name (letters, digits, - or _), which no point has")
+        return tuple(posts)
+
+    def _place(self, key: str, text: str) -> tuple[str, int]:
+        host, _, port = text.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise self._bad(f"{key} = {text!r}", "Write host:port, e.g. 192.0.2.7:4739 or [2001:db8::7]:4739")
+        return host.strip("[]"), int(port)
+
     def _points(self, raw: Mapping[str, Any]) -> tuple[Point, ...]:
+        if raw.get("collect") and "points" not in raw and "replay" not in raw:
+            return ()
         if ("points" in raw) == ("replay" in raw):
             raise self._bad("needs either [[points]] or [[replay]]", 'Write e.g. [[points]] name = "in0" interface = "eth1"')
         is_replay = "replay" in raw

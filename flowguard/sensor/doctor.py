@@ -49,7 +49,7 @@ def _points(config: SensorConfig) -> Iterator[Sign]:
             there = point.interface in here
             cure = "" if there else f" does not exist. Here are: {', '.join(sorted(here))}"
             yield Sign(there, f"point {point.name}: interface {point.interface}{cure}")
-    if not config.is_replay:
+    if config.points and not config.is_replay:
         may = _may_capture()
         cure = "" if may else " is missing. Run as root, or give it by systemd (AmbientCapabilities=CAP_NET_RAW)"
         yield Sign(may, f"capability CAP_NET_RAW{cure}")

@@ -1,20 +1,36 @@
-"""How the engine is opened: on interfaces, or on captures that are played back."""
+"""How the engine is opened: on interfaces, on captures that are played back, on what exporters send."""
 
 from __future__ import annotations
 
 import time
 
 import native_capture
+from flowguard.sensor.collecting import HearingEngine
 from flowguard.sensor.config import SensorConfig
 from flowguard.sensor.contract import Engine
+from flowguard.sensor.exporting import ExportingEngine
 from flowguard.sensor.replay import ShiftedReplay
 
 
 def open_engine(config: SensorConfig, bundle: bytes | None) -> Engine:
-    """Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file."""
+    """Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file, a port
+    that is taken.
+    """
+    engine = _capture(config, bundle) if config.points else None
+    if not config.collect:
+        assert engine
+        return engine
+    return HearingEngine(engine, config.collect, bundle, time.time_ns)
+
+
+def _capture(config: SensorConfig, bundle: bytes | None) -> Engine:
     queues = config.queues()
     if config.is_replay:
         files = [(point.name, str(point.file)) for point in config.points]
         return ShiftedReplay(native_capture.Replay(files, bundle=bundle, queues=queues), time.time_ns)
     interfaces = [(point.name, point.interface) for point in config.points]
-    return native_capture.Live(interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb)
+    domain = config.ipfix.domain if config.ipfix else None
+    live = native_capture.Live(
+        interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain
+    )  # fmt: skip
+    return ExportingEngine(live, config.ipfix) if config.ipfix else live

@@ -14,6 +14,7 @@ from typing import Any
 
 import native_capture
 from flowguard.domain.bundle import compile_bundle
+from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
 from flowguard.sensor.records import FORMS, format_of, record_file
 from policyhub.domain.errors import BadInput
@@ -24,6 +25,7 @@ from policyhub.domain.reading import read_text, require_file
 
 CLEAN, FINDINGS, BAD_INPUT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 TEXT_FLOWS = 20
+EXPORT_PORTS = (2055, 2056, 4739, 6343, 9555, 9995, 9996)
 STDIN = "-"
 
 
@@ -62,6 +64,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write every flow there, too, as .ndjson, .parquet or .ipfix; the report then has the largest only",
     )
+    parser.add_argument(
+        "--exports",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="instead of packets: a capture of NetFlow, IPFIX or sFlow datagrams, or a file of IPFIX messages; these know less",
+    )
+    parser.add_argument(
+        "--export-port",
+        action="append",
+        default=[],
+        type=_port,
+        metavar="N",
+        help=f"UDP ports of collectors in such captures (default {', '.join(map(str, EXPORT_PORTS))})",
+    )
     parser.add_argument("--records-format", choices=tuple(FORMS), help="when the name of the file does not tell")
 
 
@@ -76,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write("policyhub flows: interrupted, nothing was left behind\n")
         return INTERRUPTED
     report: dict[str, Any] = json.loads(body)
-    _print(body.decode() + "\n" if args.format == "json" else as_text(report))
+    _print(body.decode() + "\n" if args.format == "json" else (exports_as_text if args.exports else as_text)(report))
     damaged = [point["error"] for point in report["points"] if point["error"]]
     for line in damaged:
         sys.stderr.write(f"policyhub flows: partial result: {line}\n")
@@ -94,6 +111,9 @@ def _analyse(args: argparse.Namespace) -> bytes:
         native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
         signatures=args.signatures,
     )  # fmt: skip
+    if args.exports:
+        ports = args.export_port or EXPORT_PORTS
+        analyse = functools.partial(native_capture.analyse_exports, request.points, ports=ports, bundle=request.bundle, top=top)
     if not args.records:
         return analyse()
     kind = format_of(args.records, args.records_format)
@@ -119,7 +139,9 @@ def read_request(args: argparse.Namespace) -> Request:
     """What the arguments ask for. Raises BadInput naming the argument or file and the cure."""
     queues = read_queues(args.queues) if args.queues else None
     points = [(name, path) for name, path in map(_named_point, args.point)]
-    points += name_by_file(args.captures, taken=[name for name, _ in points])
+    if args.exports:
+        refuse_beside_exports(args)
+    points += name_by_file(args.exports or args.captures, taken=[name for name, _ in points])
     if not points:
         raise BadInput("no capture given. Name a file, or NAME=FILE with --point")
     for _, path in points:
@@ -140,6 +162,15 @@ def read_request(args: argparse.Namespace) -> Request:
         identities = read_identities(read_text(args.identities), args.identities)
         bundle = compile_bundle(identities, points=realms, priority_dscp=PRIORITY_DSCP | declared_priority(queues or {}))
     return Request(points, bundle, json.dumps(queues).encode() if queues is not None else None)
+
+
+def refuse_beside_exports(args: argparse.Namespace) -> None:
+    """Raises BadInput for what needs packets."""
+    given = {"captures": args.captures, "--point": args.point, "--queues": args.queues, "--side": args.side,
+             "--queue-series": args.queue_series, "--signatures": args.signatures}  # fmt: skip
+    beside = next((name for name, value in given.items() if value), None)
+    if beside:
+        raise BadInput(f"{beside} beside --exports: records of exporters have no packets. Examine captures in a run of their own")
 
 
 def read_queues(file: str) -> dict[str, Any]:
@@ -222,6 +253,12 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of flows")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
     return int(text)
 
 

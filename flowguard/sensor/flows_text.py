@@ -14,46 +14,52 @@ Rows = Iterable[Sequence[str]]
 
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
-    tables = (_points, _marks, _verdicts, _queues, _bursts, _path, _rdma, _flows, _notes)
-    parts = (table(report) for table in tables)
+    sections = (_points, _marks, verdicts_part, _queues, _bursts, _path, _rdma, _flows, _notes)
+    parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _points(report: dict[str, Any]) -> str:
     rows = [
         [
-            point["name"], _count(point["packets"]), _bytes(point["bytes"]), _when(point["first_ns"]), _span(point),
-            _count(point["tcp"]["data_segments"]), _share(point["tcp"]["retransmitted"], point["tcp"]["data_segments"]),
-            _count(point["tcp"]["zero_window"]), point["file"],
+            point["name"], count(point["packets"]), byte_count(point["bytes"]), when(point["first_ns"]), _span(point),
+            count(point["tcp"]["data_segments"]), _share(point["tcp"]["retransmitted"], point["tcp"]["data_segments"]),
+            count(point["tcp"]["zero_window"]), point["file"],
         ]
         for point in report["points"]
     ]  # fmt: skip
     head = ["point", "packets", "bytes", "first packet (UTC)", "length", "TCP data", "retransmitted", "zero window", "file"]
-    return _table("Points", head, rows, right=(1, 2, 4, 5, 6, 7))
+    return table("Points", head, rows, right=(1, 2, 4, 5, 6, 7))
 
 
 def _marks(report: dict[str, Any]) -> str:
     rows = [
-        [point["name"], _mark(int(mark)), _count(sums["packets"]), _bytes(sums["bytes"]), _bytes(sums["peak_1ms_bytes"])]
+        [
+            point["name"],
+            mark_name(int(mark)),
+            count(sums["packets"]),
+            byte_count(sums["bytes"]),
+            byte_count(sums["peak_1ms_bytes"]),
+        ]
         for point in report["points"]
         for mark, sums in sorted(point["dscp"].items(), key=lambda item: -item[1]["bytes"])
     ]
-    return _table("Marks", ["point", "mark", "packets", "bytes", "peak in 1 ms"], rows, right=(2, 3, 4))
+    return table("Marks", ["point", "mark", "packets", "bytes", "peak in 1 ms"], rows, right=(2, 3, 4))
 
 
-def _verdicts(report: dict[str, Any]) -> str:
+def verdicts_part(report: dict[str, Any]) -> str:
     rows = [
         [
             verdict["severity"], verdict["name"], _host(verdict, "src"), verdict["dst"],
-            f"{verdict['proto']}/{verdict['server_port']}", _marks_of(verdict), _count(verdict["packets"]),
-            _bytes(verdict["bytes"]), _when(verdict["first_ns"]), f"{verdict['persisted_ms'] / 1000:.1f} s", verdict["point"],
+            f"{verdict['proto']}/{verdict['server_port']}", _marks_of(verdict), count(verdict["packets"]),
+            byte_count(verdict["bytes"]), when(verdict["first_ns"]), f"{verdict['persisted_ms'] / 1000:.1f} s", verdict["point"],
         ]
         for verdict in report["verdicts"]
     ]  # fmt: skip
     if not rows:
         return "Verdicts: none" if report["judging"] else "Verdicts: no identities given, marks were not judged"
     head = ["severity", "verdict", "source", "destination", "service", "mark", "packets", "bytes", "since (UTC)", "for", "point"]
-    return _table("Verdicts", head, rows, right=(6, 7, 9))
+    return table("Verdicts", head, rows, right=(6, 7, 9))
 
 
 def _queues(report: dict[str, Any]) -> str:
@@ -66,7 +72,7 @@ def _queues(report: dict[str, Any]) -> str:
         for row in point["queues"]
     ]  # fmt: skip
     head = ["port", "class", "basis", "fullest", "95th pct", "time over 90 %", "drops measured", "drops estimated"]
-    return _table("Queues (fill of the buffer, per millisecond)", head, rows, right=(3, 4, 5, 6, 7))
+    return table("Queues (fill of the buffer, per millisecond)", head, rows, right=(3, 4, 5, 6, 7))
 
 
 def _bursts(report: dict[str, Any]) -> str:
@@ -79,13 +85,13 @@ def _bursts(report: dict[str, Any]) -> str:
     found.sort(key=lambda pair: -pair[0]["bytes"])
     rows = [
         [
-            kind, burst["port"], burst["class"], burst["basis"], _when(burst["start_ns"]), f"{burst['length_ms']:.1f} ms",
-            _percent(burst["peak_fill_pct"]), _bytes(burst["bytes"]), _fillers(burst),
+            kind, burst["port"], burst["class"], burst["basis"], when(burst["start_ns"]), f"{burst['length_ms']:.1f} ms",
+            _percent(burst["peak_fill_pct"]), byte_count(burst["bytes"]), _fillers(burst),
         ]
         for burst, kind in found[:BURSTS]
     ]  # fmt: skip
     head = ["kind", "port", "class", "basis", "start (UTC)", "length", "fullest", "bytes", "filled by"]
-    return _table(f"Nearly full queues ({len(rows)} of {len(found)})", head, rows, right=(5, 6, 7))
+    return table(f"Nearly full queues ({len(rows)} of {len(found)})", head, rows, right=(5, 6, 7))
 
 
 def _fillers(burst: dict[str, Any]) -> str:
@@ -102,20 +108,20 @@ def _path(report: dict[str, Any]) -> str:
     if not path:
         return ""
     rows = [
-        [f"{way['from']} > {way['to']}", _mark(int(mark)), *_class_cells(row)]
+        [f"{way['from']} > {way['to']}", mark_name(int(mark)), *_class_cells(row)]
         for way in path["directions"]
         for mark, row in way["by_dscp"].items()
     ]
     head = ["direction", "mark", "matched", "lost", "share", "p50", "p99", "max"]
-    table = _table("Between the points", head, rows, right=(2, 3, 4, 5, 6, 7))
+    text = table("Between the points", head, rows, right=(2, 3, 4, 5, 6, 7))
     if path["unmatched"]:
-        table += f"\n{path['unmatched']} packets were seen at one point only and need not have passed the other."
-    return table
+        text += f"\n{path['unmatched']} packets were seen at one point only and need not have passed the other."
+    return text
 
 
 def _class_cells(row: dict[str, Any]) -> list[str]:
     delays = [_ns(row["delay_ns"][key]) for key in ("p50", "p99", "max")]
-    return [_count(row["matched"]), _count(row["lost"]), _share(row["lost"], row["lost"] + row["matched"]), *delays]
+    return [count(row["matched"]), count(row["lost"]), _share(row["lost"], row["lost"] + row["matched"]), *delays]
 
 
 def _rdma(report: dict[str, Any]) -> str:
@@ -123,9 +129,9 @@ def _rdma(report: dict[str, Any]) -> str:
     rows = [
         [
             flow["src"], flow["dst"], str(flow["dest_qp"]), " ".join(dscp_name(int(mark)) for mark in flow["dscp"]),
-            _count(flow["packets"]), _bytes(flow["bytes"]), _count(flow["requests"]["missing"] + flow["responses"]["missing"]),
-            _count(flow["requests"]["repeated"] + flow["responses"]["repeated"]), _count(flow["refused"]["sequence_error"]),
-            _count(flow["refused"]["rnr"]), _count(flow["cnp"]), _share(flow["ecn"].get("ce", 0), flow["data_packets"]),
+            count(flow["packets"]), byte_count(flow["bytes"]), count(flow["requests"]["missing"] + flow["responses"]["missing"]),
+            count(flow["requests"]["repeated"] + flow["responses"]["repeated"]), count(flow["refused"]["sequence_error"]),
+            count(flow["refused"]["rnr"]), count(flow["cnp"]), _share(flow["ecn"].get("ce", 0), flow["data_packets"]),
             flow["point"],
         ]
         for flow in flows
@@ -133,14 +139,14 @@ def _rdma(report: dict[str, Any]) -> str:
     head = ["source", "destination", "queue pair", "marks", "packets", "bytes", "numbers missing", "sent again", "NAK", "RNR",
             "CNP", "CE", "point"]  # fmt: skip
     title = f"RDMA flows ({len(rows)} of {report['roce']['flows_total']})"
-    return _table(title, head, rows, right=(4, 5, 6, 7, 8, 9, 10, 11))
+    return table(title, head, rows, right=(4, 5, 6, 7, 8, 9, 10, 11))
 
 
 def _flows(report: dict[str, Any]) -> str:
     rows = [
         [
             flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
-            " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), _count(flow["packets"]), _bytes(flow["bytes"]),
+            " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), count(flow["packets"]), byte_count(flow["bytes"]),
             _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
             _signatures(flow), flow["point"],
         ]
@@ -148,7 +154,7 @@ def _flows(report: dict[str, Any]) -> str:
     ]  # fmt: skip
     head = ["proto", "source", "destination", "marks", "packets", "bytes", "retransmitted", "identity", "payload", "point"]
     title = f"Largest flows ({len(rows)} of {report['flows_total']})"
-    return _table(title, head, rows, right=(4, 5, 6))
+    return table(title, head, rows, right=(4, 5, 6))
 
 
 def _signatures(flow: dict[str, Any]) -> str:
@@ -176,7 +182,7 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"Not looked at: {', '.join(report['not_evaluated'])}"
 
 
-def _table(title: str, head: Sequence[str], rows: Rows, right: Sequence[int]) -> str:
+def table(title: str, head: Sequence[str], rows: Rows, right: Sequence[int]) -> str:
     lines = [list(head), *map(list, rows)]
     if len(lines) == 1:
         return ""
@@ -194,16 +200,16 @@ def _host(verdict: dict[str, Any], end: str) -> str:
 
 def _marks_of(verdict: dict[str, Any]) -> str:
     changes = [fact["to_dscp"] for fact in verdict["evidence"] if fact["kind"] == "rewritten"]
-    new = [_mark(int(mark)) for change in changes for mark in change]
-    return " > ".join([_mark(verdict["dscp"]), *([" or ".join(new)] if new else [])])
+    new = [mark_name(int(mark)) for change in changes for mark in change]
+    return " > ".join([mark_name(verdict["dscp"]), *([" or ".join(new)] if new else [])])
 
 
-def _mark(value: int) -> str:
+def mark_name(value: int) -> str:
     name = dscp_name(value)
     return name if name == str(value) else f"{name} ({value})"
 
 
-def _count(value: int) -> str:
+def count(value: int) -> str:
     return f"{value:,}"
 
 
@@ -212,10 +218,10 @@ def _percent(value: float) -> str:
 
 
 def _drops(value: int | None) -> str:
-    return "-" if value is None else _count(value)
+    return "-" if value is None else count(value)
 
 
-def _bytes(value: int) -> str:
+def byte_count(value: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if value >= size:
             return f"{value / size:.1f} {unit}"
@@ -226,7 +232,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
 
 
-def _when(ns: int | None) -> str:
+def when(ns: int | None) -> str:
     if ns is None:
         return "-"
     return datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S") + f".{ns % 10**9 // 10**6:03}"

@@ -1,6 +1,7 @@
 """Interfaces: docs/architecture.md, sections 1 to 3. JSON is UTF-8 bytes."""
 
 from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Literal
 
@@ -39,14 +40,40 @@ def analyse(
 
     signatures: a folder of signature files beside those that come with the engine (docs/signatures.md).
 
-    records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs).
-    A flow of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read
-    and the records written. What either raises, or a signal's handler, ends the run and comes out here.
+    records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs). A flow
+    of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and
+    the records written. What either raises, or a signal's handler, ends the run and comes out here.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file
     cannot be used at all.
     """
+
+def analyse_exports(
+    points: Sequence[tuple[str, str | PathLike[str]]],
+    *,
+    ports: Sequence[int],
+    bundle: bytes | None = None,
+    top: int | None = None,
+    records: Literal["ndjson", "columns", "ipfix"] | None = None,
+    write: Callable[[bytes], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> bytes:
+    """`policyhub.flows/1` of NetFlow v5 and v9, IPFIX and sFlow v5, with null for what they cannot know (`cannot_know`).
+
+    points: (name, a capture of datagrams to these UDP ports, or a file of IPFIX messages). A file that is damaged gives a partial
+    report; datagrams that cannot be read are counted (points[].decode_errors) and the first is told. The rest as for `analyse`.
+    """
+
+class Exports:
+    """Exporters heard live at named points; the sockets are the caller's. Safe to use from any thread."""
+
+    def __init__(self, points: Sequence[str], *, bundle: bytes | None = None) -> None: ...
+    def hear(self, point: str, exporter: IPv4Address | IPv6Address, ts_ns: int, datagram: bytes) -> None:
+        """One datagram. What cannot be read is counted and told by `poll`."""
+    def poll(self) -> bytes:
+        """`{"judging", "bundle", "verdicts", "collectors", "given_up", "overflow"}`: what is due, and what came from whom."""
+    def set_bundle(self, bundle: bytes) -> str: ...
 
 def audit_bundle(bundle: bytes) -> str:
     """Check a `flowguard.bundle/1` and return its version. Raises CaptureError (NC-E010)."""
@@ -67,6 +94,7 @@ class Live:
         snaplen: int = 256,
         ring_mb: int = 32,
         signatures: str | PathLike[str] | None = None,
+        ipfix_domain: int | None = None,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.
@@ -75,6 +103,10 @@ class Live:
         """
     def set_bundle(self, bundle: bytes) -> str:
         """Judge by this bundle from the next packets on; returns its version. Raises CaptureError (NC-E010)."""
+    def take_records(self) -> bytes:
+        """With `ipfix_domain`: IPFIX messages of at most 1400 bytes that are due. Flows that ended or were silent for 300 s, and
+        what came of others since they were told a minute ago. Templates come first and once a minute. After `close` the rest.
+        """
     def close(self) -> None:
         """Give the interfaces back; what was finished can still be polled."""
 
@@ -82,8 +114,14 @@ class Replay:
     """As Live, but plays capture files (name, path), one second of packet time in one second."""
 
     def __init__(
-        self, points: Sequence[tuple[str, str]], *, bundle: bytes | None = None, queues: bytes | None = None
+        self,
+        points: Sequence[tuple[str, str]],
+        *,
+        bundle: bytes | None = None,
+        queues: bytes | None = None,
+        ipfix_domain: int | None = None,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes: ...
     def set_bundle(self, bundle: bytes) -> str: ...
+    def take_records(self) -> bytes: ...
     def close(self) -> None: ...

@@ -153,6 +153,7 @@ impl Open {
 
     /// Account a record: its time counts where no earlier one covered it, a second for each packet at most.
     fn add_told(&mut self, offence: &Offence<'_>, told: &Told) {
+        self.dirty = true;
         if !self.teller.as_mut().is_some_and(|teller| teller.hears(told)) {
             return;
         }
@@ -166,7 +167,6 @@ impl Open {
         self.packets = self.packets.saturating_add(packets);
         self.bytes = self.bytes.saturating_add(bytes);
         self.connections += u64::from(offence.new_flow || self.connections == 0);
-        self.dirty = true;
     }
 
     pub fn add(&mut self, offence: &Offence<'_>, class_bytes: impl Fn(u64) -> Option<u64>) {

@@ -4,12 +4,16 @@
 mod core;
 #[cfg(test)]
 mod core_tests;
+mod exports;
+mod exports_report;
 mod fabric;
 mod feed;
 mod lane;
 mod largest;
 mod layers;
 mod limits;
+mod listener;
+mod listening;
 mod live;
 mod look;
 mod observe;
@@ -24,6 +28,8 @@ mod recording;
 mod report;
 mod roce_rows;
 
+pub use exports::{analyse_exports, ExportRequest};
+pub use listening::{HearError, Listening};
 pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::SourceError;
 pub use offline::{analyse, AnalyseError, Request};

@@ -17,6 +17,7 @@ use crate::feed::{Feed, FileFeed, RingFeed};
 use crate::lane::{earliest, Lane};
 use crate::outbox::{Health, Outbox, PointHealth};
 use crate::queues::Queues;
+use crate::recording::{Exporting, Form};
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -24,6 +25,8 @@ const HOLD_NS: u64 = 50_000_000;
 const QUIET_WAITS: u32 = 3;
 /// And after so many it is looked whether anything can come at all.
 const LOOK_WAITS: u32 = 50;
+/// Most bytes of records that wait to be taken; later ones are left out, and their numbers show it.
+const MAX_RECORDS: usize = 32 << 20;
 /// Most packets that wait in one lane; beyond that they go on without waiting.
 const MAX_WAITING: usize = 1 << 20;
 const MAX_POINTS: usize = 32;
@@ -47,6 +50,8 @@ pub struct LiveSettings {
     pub queues: Option<Vec<u8>>,
     /// A folder of signature files beside those that come with the engine.
     pub signatures: Option<PathBuf>,
+    /// Hand out flow records of this form, see [`Live::take_records`].
+    pub records: Option<Form>,
 }
 
 #[derive(Debug)]
@@ -79,6 +84,7 @@ struct Shared {
     ready: Condvar,
     stop: AtomicBool,
     next_bundle: Mutex<Option<Arc<Bundle>>>,
+    records: Mutex<Vec<u8>>,
 }
 
 /// A lock is poisoned only by a panic elsewhere, which `poll` reports by itself.
@@ -100,7 +106,7 @@ impl Live {
         let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
         let feed = Box::new(RingFeed(rings, Arc::clone(&signatures)));
-        Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures)
+        Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
     }
 
     /// Play files (name, path) as if they were captured now, one second of packet time in one second; after their end
@@ -109,12 +115,13 @@ impl Live {
         points: &[(String, String)],
         bundle: Option<Bundle>,
         queues: Option<&[u8]>,
+        records: Option<Form>,
     ) -> Result<Self, LiveError> {
         check(points)?;
         let paths = points.iter().map(|(_, path)| PathBuf::from(path)).collect();
         let signatures = load(None)?;
         let feed = FileFeed::open(paths, Arc::clone(&signatures)).map_err(LiveError::Source)?;
-        Self::start(points, Box::new(feed), (bundle, queues), signatures)
+        Self::start(points, Box::new(feed), (bundle, queues), signatures, records)
     }
 
     fn start(
@@ -122,6 +129,7 @@ impl Live {
         feed: Box<dyn Feed>,
         (bundle, queues): (Option<Bundle>, Option<&[u8]>),
         signatures: Arc<Signatures>,
+        records: Option<Form>,
     ) -> Result<Self, LiveError> {
         let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
         let shared = Arc::new(Shared::default());
@@ -130,6 +138,10 @@ impl Live {
             let mut queues = Queues::parse(text, &names).map_err(LiveError::Queues)?;
             queues.forget_bursts();
             worker.core.set_queues(queues);
+        }
+        if let Some(form) = records {
+            worker.core.flows.hold_gone();
+            worker.exporting = Some(Exporting::new(form));
         }
         if let Some(bundle) = bundle {
             worker.set_bundle(Arc::new(bundle));
@@ -157,6 +169,12 @@ impl Live {
             }
         }
         Ok(outbox.take())
+    }
+
+    /// Flow records that are due, whole messages: of flows that ended or were silent for 300 s, and of those that last, what came in the
+    /// last minute or so. After `close` the rest.
+    pub fn take_records(&self) -> Vec<u8> {
+        std::mem::take(&mut lock(&self.shared.records))
     }
 
     /// Judge by this bundle from the next packets on; returns its version.
@@ -210,6 +228,7 @@ struct Worker {
     /// Points that lost packets after the last one read: the loss lasts until the next packet.
     losing: Vec<bool>,
     health: Health,
+    exporting: Option<Exporting>,
     shared: Arc<Shared>,
 }
 
@@ -224,7 +243,7 @@ impl Worker {
         let lanes = names.iter().map(|_| Lane::default()).collect();
         let losing = vec![false; names.len()];
         let core = Core::new(names, SIZE, signatures);
-        Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, shared }
+        Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, exporting: None, shared }
     }
 
     fn set_bundle(&mut self, bundle: Arc<Bundle>) {
@@ -249,6 +268,7 @@ impl Worker {
                 self.core.finish();
             }
             self.publish();
+            self.export(false);
             if self.quiet > 0 && self.quiet % LOOK_WAITS == 0 {
                 if let Some(why) = self.feed.trouble() {
                     lock(&self.shared.outbox).failed = Some(why);
@@ -256,7 +276,22 @@ impl Worker {
                 }
             }
         }
+        self.export(true);
         self.shared.ready.notify_all();
+    }
+
+    /// Put flow records where the owner takes them.
+    fn export(&mut self, is_end: bool) {
+        let Some(exporting) = &mut self.exporting else { return };
+        let mut bytes = Vec::new();
+        match is_end {
+            true => exporting.finish(&mut self.core, &mut bytes),
+            false => exporting.step(&mut self.core, self.newest_ns, &mut bytes),
+        }
+        let mut waiting = lock(&self.shared.records);
+        if waiting.len() + bytes.len() <= MAX_RECORDS {
+            waiting.append(&mut bytes);
+        }
     }
 
     /// Take everything that waits, and the counters.

@@ -1,6 +1,7 @@
 //! Every conversation as flow records, handed over in blocks of bytes as it ends.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use nc_decode::NO_VLAN;
 use nc_flow::{Flow, Gone};
@@ -83,7 +84,10 @@ impl Recorder {
 
     pub fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
         let seen = ways.map(|way| Some(way).filter(|way| core.flows.flow(*way).packets > 0));
-        let [one, other] = seen.map(|way| way.map(|way| record(core, way, ended)));
+        self.add_pair(seen.map(|way| way.map(|way| record(core, way, ended))));
+    }
+
+    fn add_pair(&mut self, [one, other]: [Option<Record<'_>>; 2]) {
         // The side that the server does not listen on began.
         let (first, second) = match (one, other) {
             (Some(one), Some(other)) if one.server_port == Some(one.sport) && one.sport != one.dport => {
@@ -123,6 +127,99 @@ impl Recorder {
             self.bytes.clear();
         }
         Ok(())
+    }
+}
+
+/// Records of conversations that go on, for who waits for them: what came since the last one.
+pub(crate) struct Exporting {
+    recorder: Recorder,
+    /// What was told before of each direction, by its number.
+    told: HashMap<u32, Record<'static>>,
+    next_look_ns: u64,
+    looks: u64,
+}
+
+/// A conversation that lasts is told at most this long after its last record (active timeout).
+const ACTIVE_NS: u64 = 60_000_000_000;
+const LOOK_NS: u64 = 10_000_000_000;
+/// Templates go out again after so many looks (RFC 7011, 8.4: over UDP).
+const LOOKS_PER_TEMPLATE: u64 = 6;
+
+impl Exporting {
+    pub fn new(form: Form) -> Self {
+        Self { recorder: Recorder::new(form), told: HashMap::new(), next_look_ns: 0, looks: 0 }
+    }
+
+    /// Write down what has ended, and, now and then, what lasts; `now_ns`: packet time. Messages are appended to `out`.
+    pub fn step(&mut self, core: &mut Core, now_ns: u64, out: &mut Vec<u8>) {
+        for (ways, why) in core.flows.gone() {
+            self.add(core, ways, if why == Gone::Idle { End::Idle } else { End::NoRoom });
+            for way in ways {
+                self.told.remove(&way);
+            }
+        }
+        core.flows.let_go();
+        if now_ns >= self.next_look_ns {
+            self.next_look_ns = now_ns + LOOK_NS;
+            self.looks += 1;
+            self.look(core, now_ns);
+        }
+        out.append(&mut self.recorder.bytes);
+    }
+
+    fn look(&mut self, core: &Core, now_ns: u64) {
+        let due: Vec<[u32; 2]> = core.flows.conversations().filter(|ways| self.is_due(core, *ways, now_ns)).collect();
+        for ways in due {
+            self.add(core, ways, End::Active);
+            for way in ways.into_iter().filter(|way| core.flows.flow(*way).packets > 0) {
+                self.told.insert(way, record(core, way, End::Active).without_names());
+            }
+        }
+        self.flush();
+        if self.looks % LOOKS_PER_TEMPLATE == 0 {
+            if let Writer::Ipfix(writer) = &mut self.recorder.writer {
+                writer.templates((now_ns / 1_000_000_000) as u32, &mut self.recorder.bytes);
+            }
+        }
+    }
+
+    fn is_due(&self, core: &Core, ways: [u32; 2], now_ns: u64) -> bool {
+        ways.iter().any(|way| {
+            let flow = core.flows.flow(*way);
+            let since_ns = self.told.get(way).and_then(|told| told.last_ns).unwrap_or(flow.first_ns);
+            let told = self.told.get(way).and_then(|told| told.packets).unwrap_or(0);
+            flow.packets > told && since_ns.saturating_add(ACTIVE_NS) <= now_ns
+        })
+    }
+
+    fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
+        let since = |way: u32| {
+            let whole =
+                Some(way).filter(|way| core.flows.flow(*way).packets > 0).map(|way| record(core, way, ended))?;
+            let news = match self.told.get(&way) {
+                Some(told) => whole.since(told),
+                None => whole,
+            };
+            Some(news).filter(|news| news.packets != Some(0))
+        };
+        let pair = [since(ways[0]), since(ways[1])];
+        self.recorder.add_pair(pair);
+    }
+
+    fn flush(&mut self) {
+        if let Writer::Ipfix(writer) = &mut self.recorder.writer {
+            writer.flush(&mut self.recorder.bytes);
+        }
+    }
+
+    /// The end: everything.
+    pub fn finish(&mut self, core: &mut Core, out: &mut Vec<u8>) {
+        self.step(core, 0, out);
+        for ways in core.flows.conversations() {
+            self.add(core, ways, End::Forced);
+        }
+        self.flush();
+        out.append(&mut self.recorder.bytes);
     }
 }
 
@@ -174,4 +271,97 @@ fn tcp(flow: &Flow, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
     let c = flow.tcp();
     let all = [c.data_segments, c.retransmitted, c.syn_retransmitted, c.fin_retransmitted, c.zero_window];
     all.map(|count| (proto == nc_decode::proto::TCP).then_some(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+
+    use nc_decode::Packet;
+    use nc_flow::Signatures;
+    use nc_records::{Heard, Reader};
+
+    use super::*;
+    use crate::core::{Size, IDLE_NS};
+
+    const SECOND: u64 = 1_000_000_000;
+    const SIZE: Size = Size {
+        flows: 100,
+        idle_ns: Some(IDLE_NS),
+        sweep: 100,
+        in_flight: 64,
+        roce_flows: 16,
+        observe: false,
+        path: false,
+    };
+
+    fn packet(second: u64, dscp: u8) -> Packet {
+        let base = Packet {
+            version: 4,
+            proto: 17,
+            src: 1,
+            dst: 2,
+            sport: 7,
+            dport: 9,
+            has_transport: true,
+            ..Packet::default()
+        };
+        Packet { ts_ns: second * SECOND, dscp, frame_len: 100, l3_len: 86, ..base }
+    }
+
+    /// (packets, bytes, marks, why) of every record in these messages.
+    fn told(bytes: &[u8]) -> Vec<(u64, u64, usize, End)> {
+        let (mut reader, mut found, mut rest) = (Reader::default(), Vec::new(), bytes);
+        while rest.len() >= 4 {
+            let (message, after) = rest.split_at(usize::from(u16::from_be_bytes([rest[2], rest[3]])));
+            let heard = reader.message(IpAddr::V4(Ipv4Addr::LOCALHOST), 0, message, &mut |heard| {
+                if let Heard::Flow(r) = heard {
+                    let ended = r.ended.unwrap_or(End::NoRoom);
+                    found.push((r.packets.unwrap_or(0), r.bytes.unwrap_or(0), r.marks.len(), ended));
+                }
+            });
+            assert!(heard.is_ok());
+            rest = after;
+        }
+        assert!(reader.exporters().all(|(_, exporter)| exporter.tally.lost == 0));
+        found
+    }
+
+    #[test]
+    fn a_flow_that_lasts_is_told_in_parts_that_sum_up() {
+        let mut core = Core::new(&["p".to_owned()], SIZE, Arc::new(Signatures::load(None).unwrap_or_default()));
+        core.flows.hold_gone();
+        let mut exporting = Exporting::new(Form::Ipfix { domain: 1, limit: 1_400 });
+        let mut bytes = Vec::new();
+        for second in 100..250 {
+            core.packet(0, &packet(second, if second < 110 { 46 } else { 0 }));
+            exporting.step(&mut core, second * SECOND, &mut bytes);
+        }
+        exporting.finish(&mut core, &mut bytes);
+        let parts = told(&bytes);
+        assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), 150);
+        assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), 15_000);
+        assert_eq!(
+            parts.iter().map(|part| (part.2, part.3)).collect::<Vec<_>>(),
+            [(2, End::Active), (1, End::Active), (1, End::Forced)]
+        );
+    }
+
+    #[test]
+    fn a_flow_that_is_over_is_told_once() {
+        let mut core = Core::new(&["p".to_owned()], SIZE, Arc::new(Signatures::load(None).unwrap_or_default()));
+        core.flows.hold_gone();
+        let mut exporting = Exporting::new(Form::Ipfix { domain: 1, limit: 1_400 });
+        let mut bytes = Vec::new();
+        for second in [100, 101, 170, 900] {
+            core.packet(0, &packet(second, 0));
+            exporting.step(&mut core, second * SECOND, &mut bytes);
+        }
+        exporting.finish(&mut core, &mut bytes);
+        assert_eq!(
+            told(&bytes).iter().map(|part| (part.0, part.3)).collect::<Vec<_>>(),
+            [(3, End::Active), (1, End::Forced)]
+        );
+    }
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nc_detect::Bundle;
-use nc_engine::{AnalyseError, Live as Engine, LiveError, LiveSettings, Request};
+use nc_engine::{AnalyseError, ExportRequest, HearError, Listening, Live as Engine, LiveError, LiveSettings, Request};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::sink::{form, PythonSink};
+use crate::sink::{datagrams, form, PythonSink};
 
 create_exception!(native_capture, CaptureError, PyException);
 
@@ -108,7 +108,8 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None))]
+    #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
@@ -117,9 +118,12 @@ impl Live {
         snaplen: u32,
         ring_mb: u32,
         signatures: Option<PathBuf>,
+        ipfix_domain: Option<u32>,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        let settings = LiveSettings { points, snaplen, ring_mb, queues: queues.map(<[u8]>::to_vec), signatures };
+        let records = ipfix_domain.map(datagrams);
+        let settings =
+            LiveSettings { points, snaplen, ring_mb, queues: queues.map(<[u8]>::to_vec), signatures, records };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
@@ -129,6 +133,10 @@ impl Live {
 
     fn set_bundle(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<String> {
         set_bundle(py, &self.0, bundle)
+    }
+
+    fn take_records<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.take_records())
     }
 
     fn close(&self, py: Python<'_>) {
@@ -142,15 +150,18 @@ struct Replay(Engine);
 #[pymethods]
 impl Replay {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, ipfix_domain=None))]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
         bundle: Option<&[u8]>,
         queues: Option<&[u8]>,
+        ipfix_domain: Option<u32>,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        py.detach(|| Engine::replay(&points, bundle, queues)).map(Self).map_err(|error| live_error(py, error))
+        py.detach(|| Engine::replay(&points, bundle, queues, ipfix_domain.map(datagrams)))
+            .map(Self)
+            .map_err(|error| live_error(py, error))
     }
 
     fn poll<'py>(&self, py: Python<'py>, timeout_ms: u64) -> PyResult<Bound<'py, PyBytes>> {
@@ -161,8 +172,70 @@ impl Replay {
         set_bundle(py, &self.0, bundle)
     }
 
+    fn take_records<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.take_records())
+    }
+
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.0.close());
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (points, *, ports, bundle=None, top=None, records=None, write=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
+fn analyse_exports<'py>(
+    py: Python<'py>,
+    points: Vec<(String, PathBuf)>,
+    ports: Vec<u16>,
+    bundle: Option<&[u8]>,
+    top: Option<usize>,
+    records: Option<&str>,
+    write: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bundle = parse(py, bundle)?;
+    let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
+    let mut sink = PythonSink::new(write, progress);
+    let request = ExportRequest { points, ports, bundle, top, records };
+    match py.detach(|| nc_engine::analyse_exports(request, &mut sink)) {
+        Ok(json) => Ok(PyBytes::new(py, &json)),
+        Err(AnalyseError::Source(error)) => Err(source(py, &error)),
+        Err(AnalyseError::Stopped) => Err(sink.reason(|what| raise(py, USAGE, what, None, None))),
+        Err(other) => Err(raise(py, USAGE, &other.to_string(), None, None)),
+    }
+}
+
+#[pyclass(frozen, module = "native_capture")]
+struct Exports(Listening);
+
+#[pymethods]
+impl Exports {
+    #[new]
+    #[pyo3(signature = (points, *, bundle=None))]
+    fn new(py: Python<'_>, points: Vec<String>, bundle: Option<&[u8]>) -> PyResult<Self> {
+        Ok(Self(Listening::new(&points, parse(py, bundle)?)))
+    }
+
+    fn hear(
+        &self,
+        py: Python<'_>,
+        point: &str,
+        exporter: std::net::IpAddr,
+        ts_ns: u64,
+        datagram: &[u8],
+    ) -> PyResult<()> {
+        let heard = self.0.hear(point, exporter, ts_ns, datagram);
+        heard.map_err(|HearError(what)| raise(py, USAGE, &what, None, None))
+    }
+
+    fn poll<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.poll())
+    }
+
+    fn set_bundle(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<String> {
+        let parsed = Bundle::parse(bundle).map_err(|error| raise(py, BUNDLE, &error.to_string(), None, None))?;
+        Ok(self.0.set_bundle(parsed))
     }
 }
 
@@ -170,7 +243,9 @@ impl Replay {
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CaptureError", m.py().get_type::<CaptureError>())?;
     m.add_function(wrap_pyfunction!(analyse, m)?)?;
+    m.add_function(wrap_pyfunction!(analyse_exports, m)?)?;
     m.add_function(wrap_pyfunction!(audit_bundle, m)?)?;
+    m.add_class::<Exports>()?;
     m.add_class::<Live>()?;
     m.add_class::<Replay>()
 }

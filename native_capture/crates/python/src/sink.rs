@@ -7,6 +7,14 @@ use pyo3::types::PyBytes;
 /// Messages of a file need not fit a packet.
 const FILE_MESSAGE: usize = 32_768;
 
+/// A message that fits a packet of any path (RFC 7011, 10.3.3).
+const DATAGRAM: usize = 1_400;
+
+/// IPFIX for a collector.
+pub fn datagrams(domain: u32) -> Form {
+    Form::Ipfix { domain, limit: DATAGRAM }
+}
+
 /// The form by its name at the border.
 pub fn form(name: &str) -> Result<Form, String> {
     match name {

@@ -157,4 +157,44 @@ impl Record<'_> {
         let most = self.marks.iter().max_by_key(|mark| (mark.packets, std::cmp::Reverse(mark.dscp)));
         most.map(|mark| mark.dscp)
     }
+
+    /// The counts alone, to be held against later ones of the same flow.
+    pub fn without_names(&self) -> Record<'static> {
+        Record {
+            point: Cow::Borrowed(""),
+            realm: Cow::Borrowed(""),
+            marks: self.marks.clone(),
+            signatures: Vec::new(),
+            src_name: None,
+            dst_name: None,
+            ..*self
+        }
+    }
+
+    /// What came after `earlier`, an older state of the same flow; it begins where that ended.
+    pub fn since(self, earlier: &Record<'_>) -> Self {
+        let less = |now: Option<u64>, before: Option<u64>| now.map(|now| now.saturating_sub(before.unwrap_or(0)));
+        let mut tcp = self.tcp;
+        for (count, before) in tcp.iter_mut().zip(earlier.tcp) {
+            *count = less(*count, before);
+        }
+        let mark = |mark: &Mark| {
+            let before = earlier.marks.iter().find(|known| known.dscp == mark.dscp);
+            Mark {
+                dscp: mark.dscp,
+                packets: mark.packets - before.map_or(0, |known| known.packets).min(mark.packets),
+                bytes: less(mark.bytes, before.and_then(|known| known.bytes)),
+            }
+        };
+        let marks = self.marks.iter().map(mark).filter(|mark| mark.packets > 0).collect();
+        Self {
+            packets: less(self.packets, earlier.packets),
+            bytes: less(self.bytes, earlier.bytes),
+            ip_bytes: less(self.ip_bytes, earlier.ip_bytes),
+            first_ns: earlier.last_ns.or(self.first_ns),
+            marks,
+            tcp,
+            ..self
+        }
+    }
 }
