@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from celery import shared_task
+from django.conf import settings
 
 from flowguard.actions import considering, enforcement, guards, ingest, streams
 from flowguard.actions import prune as pruning
@@ -46,5 +47,5 @@ def notice_gaps() -> None:
 
 @shared_task(name="flowguard.prune")
 def prune() -> None:
-    """Old batches and observations leave."""
-    pruning.prune(now=_now())
+    """Old batches, observations and readings of counters leave."""
+    pruning.prune(now=_now(), keep_counters=settings.POLICYHUB_KEEP_COUNTERS)

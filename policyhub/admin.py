@@ -21,6 +21,7 @@ from policyhub.models import (
     Change,
     ChangeEvent,
     ConfigSnapshot,
+    CounterReading,
     Credential,
     Device,
     DeviceGroup,
@@ -170,8 +171,16 @@ class HostKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(ConfigSnapshot)
 class ConfigSnapshotAdmin(ReadOnlyAdmin):
-    hidden = ("text_envelope", "counters_envelope", "queues_envelope")
+    hidden = ("text_envelope", "counters_envelope")
     list_display = ("device", "taken_at", "taken_by", "lines", "rules", "unparsed")
+    list_select_related = ("device",)
+
+
+@admin.register(CounterReading)
+class CounterReadingAdmin(ReadOnlyAdmin):
+    hidden = ("packed",)
+    list_display = ("device", "read_at", "origin", "count", "unread")
+    list_filter = ("origin",)
     list_select_related = ("device",)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import shared_task
 
-from policyhub.actions import changes, collect, preflights, schedules, sweeps
+from policyhub.actions import changes, collect, counters, preflights, schedules, sweeps
 from policyhub.domain.errors import PolicyHubError
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,21 @@ def collect_device(device_id: int) -> None:
         collect.collect(device_id=device_id, actor="schedule", now=_now())
     except PolicyHubError as error:
         log.warning("device %s not collected: %s", device_id, error)
+
+
+@shared_task(name="policyhub.poll_counters")
+def poll_counters(device_id: int) -> None:
+    """Read the queue counters of one device; one that cannot be reached leaves a gap in its series, and the next ones go on."""
+    try:
+        counters.poll(device_id=device_id, actor=counters.SCHEDULE, clock=_now)
+    except PolicyHubError as error:
+        log.warning("counters of device %s not read: %s", device_id, error)
+
+
+@shared_task(name="policyhub.poll_all_counters")
+def poll_all_counters() -> None:
+    """Every 15 minutes: one task per device whose queues are counted."""
+    schedules.queue_polls()
 
 
 @shared_task(name="policyhub.preflight")

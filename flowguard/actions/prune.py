@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from flowguard.models import Observation, SensorStream, Verdict, VerdictBatch
+from policyhub.models import CounterReading
 
 # A busy point writes some 20 kB of sources a second: 2 GB a day, once as batch and once as observation.
 KEEP_BATCHES = timedelta(days=1)
@@ -15,8 +16,10 @@ KEEP_OBSERVATIONS = timedelta(days=2)
 AT_ONCE = 5_000
 
 
-def prune(*, now: datetime) -> dict[str, int]:
-    """Delete ingested batches after a day and observations after two. Verdicts stay. Returns how many of each went.
+def prune(*, now: datetime, keep_counters: timedelta = timedelta(days=30)) -> dict[str, int]:
+    """Delete ingested batches after a day, observations after two, readings of counters after `keep_counters`. Verdicts stay.
+
+    Returns how many of each went.
 
     A batch goes only when its stream's cursor has passed it, so that a late copy of it is still known as a copy.
     """
@@ -26,7 +29,8 @@ def prune(*, now: datetime) -> dict[str, int]:
     batches = VerdictBatch.objects.filter(Exists(passed), state=VerdictBatch.State.INGESTED, ingested_at__lt=now - KEEP_BATCHES)
     before_ns = int((now - KEEP_OBSERVATIONS).timestamp() * 1e9)
     observations = Observation.objects.filter(end_ns__lt=before_ns)
-    return {"batches": _delete(batches), "observations": _delete(observations)}
+    readings = CounterReading.objects.filter(read_at__lt=now - keep_counters)
+    return {"batches": _delete(batches), "observations": _delete(observations), "readings": _delete(readings)}
 
 
 def _delete(rows: QuerySet[Any]) -> int:

@@ -6,17 +6,13 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from policyhub.actions import configs
-from policyhub.actions.sessions import READING_WALL_S, open_session, reading_of
+from policyhub.actions import configs, counters
+from policyhub.actions.sessions import READING_WALL_S, RELATED, answers, joined, open_session, reading_of
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import gettext_noop
-from policyhub.models import ConfigSnapshot, Credential, Device
+from policyhub.models import ConfigSnapshot, CounterReading, Credential, Device
 from policyhub.transport.errors import LineRejected
 from policyhub.vendorkit.collecting import ReadProfile
-
-RELATED = ("group", "realm__collect_credential", "realm__push_credential", "collect_credential", "push_credential",
-           "bastion__realm__collect_credential", "bastion__realm__push_credential", "bastion__collect_credential",
-           "bastion__push_credential")  # fmt: skip
 
 
 def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
@@ -29,13 +25,7 @@ def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
     device = Device.objects.select_related(*RELATED).get(pk=device_id)
     profile = reading_of(device)
     with open_session(device, Credential.Purpose.COLLECT, now=now, wall_s=READING_WALL_S) as session:
-        texts = {}
-        for command in profile.commands:
-            try:
-                texts[command] = session.read(command)
-            except LineRejected:
-                if command in profile.needed:
-                    raise
+        texts = answers(session, profile.commands, profile.needed)
     return keep(device, profile, texts, actor=actor, now=now)
 
 
@@ -45,16 +35,17 @@ def keep(device: Device, profile: ReadProfile, texts: Mapping[str, str], *, acto
     if not text.strip():
         said = gettext_noop("%(device)s: %(command)r printed nothing. Check the login's rights")
         raise LineRejected.of(said, device=device.name, command=profile.configuration, host=device.host)
-    return configs.store(
+    snapshot = configs.store(
         device=device,
         text=text,
-        counters=_joined(texts, profile.counters),
-        queues=_joined(texts, profile.queues),
+        counters=joined(texts, profile.counters),
         version=release_in(profile, texts.get(profile.version_command, "")),
         source="collect",
         actor=actor,
         now=now,
     )
+    counters.keep(device, joined(texts, profile.queues), origin=CounterReading.Origin.COLLECT, read_at=now)
+    return snapshot
 
 
 def release_in(profile: ReadProfile, answer: str) -> str:
@@ -70,7 +61,3 @@ def can_collect(device: Device) -> bool:
     except PolicyHubError:
         return False
     return bool(device.enabled and device.host and not device.quarantine_reason and device.role != Device.Role.BASTION)
-
-
-def _joined(texts: Mapping[str, str], commands: tuple[str, ...]) -> str:
-    return "\n".join(texts[command] for command in commands if texts.get(command))

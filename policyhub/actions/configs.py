@@ -21,7 +21,6 @@ def store(
     device: Device,
     text: str,
     counters: str = "",
-    queues: str = "",
     version: str = "",
     source: str,
     actor: object,
@@ -29,7 +28,7 @@ def store(
 ) -> ConfigSnapshot:
     """Keep a configuration as read. The same text without counters twice in a row is one snapshot.
 
-    source: collect, upload or pre-push. counters, queues: outputs of the platform's counter commands, read at the same time.
+    source: collect, upload or pre-push. counters: outputs of the commands that count hits, read at the same time.
     version: as the device said; "" takes what the configuration says. The device's own version and manager follow.
     Raises UnknownPlatform.
     """
@@ -40,7 +39,7 @@ def store(
         Device.objects.filter(pk=device.pk).update(version=version or device.version, managed_by=config.managed_by[:64])
         device.version, device.managed_by = version or device.version, config.managed_by[:64]
         last = device.snapshots.order_by("-taken_at", "-pk").first()
-        if last is not None and last.sha256 == digest and not counters and not queues:
+        if last is not None and last.sha256 == digest and not counters:
             return last
         snapshot = ConfigSnapshot.objects.create(
             device=device,
@@ -50,7 +49,6 @@ def store(
             sha256=digest,
             text_envelope=secrets.seal(text),
             counters_envelope=secrets.seal(counters) if counters else "",
-            queues_envelope=secrets.seal(queues),
             version=version,
             lines=config.lines,
             rules=config.rule_count,

@@ -137,7 +137,7 @@ def _take(result_id: int, now: datetime) -> PreflightResult | None:
     rows = PreflightResult.objects.filter(pk=result_id, state__in=(State.WAITING, State.RUNNING))
     if not rows.filter(preflight__state=Preflight.State.RUNNING).update(state=State.RUNNING, started_at=now):
         return None
-    related = [f"device__{name}" for name in collect.RELATED]
+    related = [f"device__{name}" for name in sessions.RELATED]
     return PreflightResult.objects.select_related("preflight", "device", *related).get(pk=result_id)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from policyhub import dispatch
-from policyhub.actions import collect
+from policyhub.actions import collect, counters
 from policyhub.models import Device, Schedule
 from policyhub.queries.schedules import HEARTBEAT
 
@@ -60,6 +60,14 @@ def queue_collections() -> int:
     devices = [row.pk for row in Device.objects.select_related("group") if collect.can_collect(row)]
     for pk in devices:
         dispatch.on_commit("policyhub.collect", pk)
+    return len(devices)
+
+
+def queue_polls() -> int:
+    """One task per device that can be read and whose platform counts queues; how many."""
+    devices = [row.pk for row in Device.objects.select_related("group") if collect.can_collect(row) and counters.can_poll(row)]
+    for pk in devices:
+        dispatch.on_commit("policyhub.poll_counters", pk)
     return len(devices)
 
 

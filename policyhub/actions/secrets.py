@@ -24,7 +24,7 @@ __all__ = ["CannotOpen", "key_id", "redact", "rotate", "rotate_all", "seal", "un
 VERSION = "v1"
 _ENVELOPES: tuple[tuple[type[models.Model], tuple[str, ...]], ...] = (
     (Credential, ("password_envelope", "private_key_envelope", "enable_envelope")),
-    (ConfigSnapshot, ("text_envelope", "counters_envelope", "queues_envelope")),
+    (ConfigSnapshot, ("text_envelope", "counters_envelope")),
     (Change, ("transcript_envelope",)),
 )
 

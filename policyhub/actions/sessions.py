@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from policyhub.domain.errors import DeviceClosed
 from policyhub.domain.message import gettext_noop
 from policyhub.models import Credential, Device, HostKey
 from policyhub.transport import Address, DeviceSession, Jump, Login, PublicKey, Way, fetch
-from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, TransportError
+from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, LineRejected, TransportError
 from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.collecting import ReadProfile, read_profile
 from policyhub.vendorkit.contract import PushProfile
@@ -27,7 +27,28 @@ NO_LOGIN = {
 }
 
 
+RELATED = ("group", "realm__collect_credential", "realm__push_credential", "collect_credential", "push_credential",
+           "bastion__realm__collect_credential", "bastion__realm__push_credential", "bastion__collect_credential",
+           "bastion__push_credential")  # fmt: skip
+
 READING_WALL_S = 600.0  # a large configuration and all counters, on a slow management processor
+
+
+def answers(session: DeviceSession, commands: Iterable[str], needed: Container[str] = ()) -> dict[str, str]:
+    """What each command printed; what this model or login does not have is missing. Raises LineRejected for a needed one."""
+    texts = {}
+    for command in commands:
+        try:
+            texts[command] = session.read(command)
+        except LineRejected:
+            if command in needed:
+                raise
+    return texts
+
+
+def joined(texts: Mapping[str, str], commands: Iterable[str]) -> str:
+    """The answers to these commands below each other."""
+    return "\n".join(texts[command] for command in commands if texts.get(command))
 
 
 def profile_of(device: Device) -> PushProfile:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from policyhub.api.words import Words
+from policyhub.domain.counter_series import CounterSeries
 from policyhub.models import (
     Approval,
     AuditEntry,
     Change,
     ChangeEvent,
     ConfigSnapshot,
+    CounterReading,
     Device,
     DeviceGroup,
     Finding,
@@ -72,6 +74,34 @@ class SnapshotSerializer(serializers.ModelSerializer[ConfigSnapshot]):
     class Meta:
         model = ConfigSnapshot
         fields = ("id", "device", "taken_at", "taken_by", "source", "sha256", "lines", "rules", "unparsed")
+
+
+class CounterSerializer(serializers.Serializer[CounterSeries]):
+    """One number; `value` null = the device printed none, never 0."""
+
+    interface = serializers.CharField()
+    queue = serializers.CharField()
+    name = serializers.CharField()
+    unit = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a field of that name, which the metaclass takes away
+    value = serializers.FloatField(allow_null=True)
+
+
+class CounterReadingListSerializer(serializers.ModelSerializer[CounterReading]):
+    """unread: lines with figures that nobody understood."""
+
+    device = serializers.CharField(source="device.name")
+
+    class Meta:
+        model = CounterReading
+        fields: tuple[str, ...] = ("id", "device", "read_at", "origin", "count", "unread")
+
+
+class CounterReadingSerializer(CounterReadingListSerializer):
+    counters = CounterSerializer(source="rows", many=True)
+
+    class Meta(CounterReadingListSerializer.Meta):
+        fields = (*CounterReadingListSerializer.Meta.fields, "counters")
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):

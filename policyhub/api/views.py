@@ -17,7 +17,7 @@ from rest_framework.viewsets import GenericViewSet
 from policyhub.actions import changes, kill_switch
 from policyhub.api import serializers as s
 from policyhub.api.base import Base, Pages, ReadView, act_permission, number, read_permission
-from policyhub.models import Change, ConfigSnapshot, DeviceGroup, HostKey, KillSwitch, Realm, Sweep
+from policyhub.models import Change, ConfigSnapshot, CounterReading, DeviceGroup, HostKey, KillSwitch, Realm, Sweep
 from policyhub.queries import findings, listings
 from policyhub.queries.findings import FindingFilter
 from policyhub.queries.listings import ChangeFilter, DeviceFilter
@@ -69,6 +69,23 @@ class SnapshotView(ReadView):
 
     def rows(self, asked: dict[str, str]) -> QuerySet[ConfigSnapshot]:
         return ConfigSnapshot.objects.select_related("device").defer("text_envelope", "counters_envelope").order_by("-pk")
+
+
+@listed("device")
+class CounterReadingView(ReadView):
+    """Readings of queue counters, newest first; one of them holds its numbers."""
+
+    view_perm = "policyhub.view_counterreading"
+
+    def get_serializer_class(self) -> type[BaseSerializer[Any]]:
+        return s.CounterReadingListSerializer if self.action == "list" else s.CounterReadingSerializer
+
+    def rows(self, asked: dict[str, str]) -> QuerySet[CounterReading]:
+        found = CounterReading.objects.select_related("device").order_by("-read_at", "-pk")
+        if self.action == "list":
+            found = found.defer("packed")
+        device = number(asked.get("device"))
+        return found.filter(device_id=device) if device else found
 
 
 @listed("q", "severity", "name", "status", "device", "realm")

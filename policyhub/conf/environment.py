@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -50,6 +51,14 @@ def flag(name: str, default: bool) -> bool:
 def words(name: str, default: str = "") -> list[str]:
     """Comma-separated list without empty members."""
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+def days(name: str, default: int) -> timedelta:
+    """A whole number of days, at least one."""
+    value = os.environ.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdecimal() or not 1 <= int(value[:6]) <= 36_500:
+        raise ConfigurationError(f"{name}={value} is no number of days. Use a whole number from 1 to 36500.")
+    return timedelta(days=int(value))
 
 
 def database(url: str) -> dict[str, Any]:

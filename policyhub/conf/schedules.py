@@ -15,6 +15,7 @@ DAY_S = 24 * HOUR_S
 DEFAULTS = (
     Default("daily collection", "policyhub.collect_all", every_s=DAY_S, first_s=HOUR_S),
     Default("daily sweep", "policyhub.start_sweep", every_s=DAY_S, first_s=2 * HOUR_S),  # over what was collected
+    Default("queue counters", "policyhub.poll_all_counters", every_s=900, first_s=900),
     Default("prune", "flowguard.prune", every_s=HOUR_S, first_s=600),
     Default("notice gaps", "flowguard.notice_gaps", every_s=60, first_s=60),
 )

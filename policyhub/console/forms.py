@@ -81,6 +81,12 @@ class DeviceFilterForm(FilterForm):
         self.fields["group"].choices = [ANY, *((name, name) for name in names)]  # type: ignore[attr-defined]
 
 
+class CounterFilterForm(FilterForm):
+    only = forms.ChoiceField(
+        label=_("Show"), choices=[("", _("all")), ("trouble", _("only with drops, pauses or errors"))], required=False
+    )
+
+
 class ChangeFilterForm(FilterForm):
     q = None  # type: ignore[assignment]
     state = forms.ChoiceField(

@@ -53,6 +53,13 @@ def span(seconds: float) -> str:
     return f"{whole // 86400}\u00a0d\u00a0{whole % 86400 // 3600:02d}\u00a0h"
 
 
+def pace(per_second: float) -> str:
+    """12 /s, 0.25 /s, < 0.01 /s."""
+    if 0 < per_second < 0.01:
+        return "<\u00a00.01\u00a0/s"
+    return f"{per_second:.2f}\u00a0/s" if 0 < per_second < 10 else f"{number(per_second)}\u00a0/s"
+
+
 def at_ns(ns: int) -> datetime:
     """Packet time (ns since the epoch) as UTC; digits below the microsecond are cut."""
     return datetime.fromtimestamp(ns // 1_000_000_000, tz=UTC).replace(microsecond=ns % 1_000_000_000 // 1000)

@@ -3,7 +3,19 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from policyhub.console.views import account, changes, devices, events, findings, groups, home, onboarding, search, system
+from policyhub.console.views import (
+    account,
+    changes,
+    counters,
+    devices,
+    events,
+    findings,
+    groups,
+    home,
+    onboarding,
+    search,
+    system,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -27,6 +39,7 @@ urlpatterns = [
     path("devices/<int:pk>/diff/", onboarding.diff, name="devices-diff"),
     path("devices/<int:pk>/", devices.detail, name="devices-detail"),
     path("devices/<int:pk>/rules/", devices.rules, name="devices-rules"),
+    path("devices/<int:pk>/counters/", counters.index, name="devices-counters"),
     path("devices/<int:pk>/release/", devices.release, name="devices-release"),
     path("devices/<int:pk>/login/", devices.give_login, name="devices-login"),
     path("devices/snapshots/<int:pk>/", devices.snapshot, name="devices-snapshot"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.reading import read_text
-from policyhub.management import onboarding_cli, terminal
+from policyhub.management import counters_cli, onboarding_cli, terminal
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     collect = verbs.add_parser("collect", help="read running configurations and counters now")
     collect.add_argument("name", nargs="*", help="none: every device that can be read")
     onboarding_cli.add_arguments(verbs)
+    counters_cli.add_arguments(verbs)
     config = verbs.add_parser("import-config", help="keep a configuration from a file, for devices that are not read over SSH")
     config.add_argument("name")
     config.add_argument("file", type=Path)
@@ -135,7 +136,7 @@ def _show(args: argparse.Namespace) -> int:
         terminal.say(f"QUARANTINE: {device.quarantine_reason}")
     for key in device.host_keys.order_by("pk"):
         terminal.say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
-    for shot in device.snapshots.defer("text_envelope", "counters_envelope", "queues_envelope")[:5]:
+    for shot in device.snapshots.defer("text_envelope", "counters_envelope")[:5]:
         figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
         terminal.say(f"snapshot #{shot.pk} {shot.taken_at:%Y-%m-%d %H:%M} {shot.taken_by} {shot.source:<8} {figures}")
     return 0
@@ -224,4 +225,5 @@ VERBS = {
     "collect": _collect,
     "import-config": _import_config,
     **onboarding_cli.VERBS,
+    **counters_cli.VERBS,
 }

@@ -3,6 +3,7 @@
 from policyhub.models.access import ApiToken
 from policyhub.models.audit import AuditEntry
 from policyhub.models.changes import Approval, Change, ChangeEvent, DeviceLease, KillSwitch
+from policyhub.models.counters import CounterReading
 from policyhub.models.findings import Exemption, Finding, Sweep
 from policyhub.models.inventory import ConfigSnapshot, Credential, Device, DeviceGroup, HostKey, Realm
 from policyhub.models.preflights import Preflight, PreflightResult
@@ -15,6 +16,7 @@ __all__ = [
     "Change",
     "ChangeEvent",
     "ConfigSnapshot",
+    "CounterReading",
     "Credential",
     "Device",
     "DeviceGroup",

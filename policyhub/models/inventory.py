@@ -169,7 +169,6 @@ class ConfigSnapshot(models.Model):
     sha256 = models.CharField(max_length=64)
     text_envelope = models.TextField(editable=False)
     counters_envelope = models.TextField(blank=True, editable=False)
-    queues_envelope = models.TextField(blank=True, editable=False)
     version = models.CharField(max_length=64, blank=True)
     lines = models.PositiveIntegerField()
     rules = models.PositiveIntegerField(default=0)

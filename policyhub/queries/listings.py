@@ -22,7 +22,7 @@ from policyhub.models import (
 )
 from policyhub.queries.findings import OPEN
 
-SEALED = ("text_envelope", "counters_envelope", "queues_envelope")
+SEALED = ("text_envelope", "counters_envelope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,7 @@ def devices(wish: DeviceFilter) -> QuerySet[Device]:
 
 def device(pk: int) -> QuerySet[Device]:
     """One device with everything its page shows."""
-    snapshots = ConfigSnapshot.objects.defer("text_envelope", "counters_envelope", "queues_envelope").order_by(
-        "-taken_at", "-pk"
-    )[:20]
+    snapshots = ConfigSnapshot.objects.defer("text_envelope", "counters_envelope").order_by("-taken_at", "-pk")[:20]
     return (
         Device.objects.filter(pk=pk)
         .select_related("realm", "group", "bastion", "collect_credential", "push_credential")

@@ -16,7 +16,8 @@ from tests.support.sample_rows import Sample, sample
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 30, 10, tzinfo=UTC)
 LISTS = (
-    "realms", "device-groups", "devices", "host-keys", "snapshots", "findings", "sweeps", "changes", "audit", "kill-switch",
+    "realms", "device-groups", "devices", "host-keys", "snapshots", "counter-readings", "findings", "sweeps", "changes", "audit",
+    "kill-switch",
     "verdicts", "identities", "never-touch", "sensors", "observation-points", "stream-gaps", "guards", "enforcements",
 )  # fmt: skip
 SECRETIVE = {"snapshots", "audit"}

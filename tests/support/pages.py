@@ -17,6 +17,7 @@ def pages(rows: Sample) -> dict[str, str]:
         "devices-detail": f"/devices/{rows.device.pk}/",
         "devices-rules": f"/devices/{rows.device.pk}/rules/",
         "devices-snapshot": f"/devices/snapshots/{rows.snapshot.pk}/",
+        "devices-counters": f"/devices/{rows.device.pk}/counters/",
         "devices-import": "/devices/import/",
         "devices-diff": f"/devices/{rows.device.pk}/diff/",
         "preflights": "/devices/preflights/",

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 # Makes our Celery application the current one in every process that loads settings (web, worker, command, test):
 # policyhub.dispatch sends by name and may not import the composition root.
 from policyhub.conf import celery as celery
+from policyhub.conf import environment
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -100,6 +101,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 # A sensor's batch is checked against its own limit while it is read; forms and JSON of people stay below this.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
+POLICYHUB_KEEP_COUNTERS = environment.days("POLICYHUB_KEEP_COUNTERS_DAYS", 30)  # readings of queues, each some 10 kB
 FLOWGUARD_DEDUPLICATION = True  # only the self-test of the soak turns it off, to prove that the soak would notice
 
 

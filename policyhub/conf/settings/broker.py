@@ -23,6 +23,8 @@ ROUTES = {
     "policyhub.collect": {"queue": "sweep"},
     "policyhub.preflight": {"queue": "sweep"},
     "policyhub.collect_all": {"queue": "sweep"},
+    "policyhub.poll_counters": {"queue": "sweep"},
+    "policyhub.poll_all_counters": {"queue": "sweep"},
 }
 
 TRANSPORT_OPTIONS: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_asa.counters import counters
 from policyhub.vendors.cisco_asa.parse import NAME, looks_like, parse
+from policyhub.vendors.cisco_asa.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -18,5 +19,7 @@ VENDOR = Vendor(
         Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
     },
+    series=series,
 )

@@ -5,6 +5,7 @@ from policyhub.vendors.cisco_ios import render
 from policyhub.vendors.cisco_ios.counters import counters
 from policyhub.vendors.cisco_ios.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_ios.push import PROFILE
+from policyhub.vendors.cisco_ios.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -20,8 +21,10 @@ VENDOR = Vendor(
         Capability.ROUTES: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.SIMULATED,
     },
     render=render,
     push=PROFILE,
+    series=series,
 )

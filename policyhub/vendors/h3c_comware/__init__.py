@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.h3c_comware.counters import counters, rule_uses
 from policyhub.vendors.h3c_comware.parse import NAME, looks_like, parse
+from policyhub.vendors.h3c_comware.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -22,4 +23,5 @@ VENDOR = Vendor(
         Capability.LOSSLESS: Tier.DOCUMENTATION,
     },
     rule_uses=rule_uses,
+    series=series,
 )

@@ -5,6 +5,7 @@ from policyhub.vendors.huawei_vrp import render
 from policyhub.vendors.huawei_vrp.counters import counters
 from policyhub.vendors.huawei_vrp.parse import NAME, looks_like, parse
 from policyhub.vendors.huawei_vrp.push import PROFILE
+from policyhub.vendors.huawei_vrp.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -20,8 +21,10 @@ VENDOR = Vendor(
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.SIMULATED,
     },
     render=render,
     push=PROFILE,
+    series=series,
 )

@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.juniper_junos.counters import counters, rule_uses
 from policyhub.vendors.juniper_junos.parse import NAME, looks_like, parse
+from policyhub.vendors.juniper_junos.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -20,6 +21,8 @@ VENDOR = Vendor(
         Capability.TRAFFIC_LOGS: Tier.DOCUMENTATION,
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
     },
     rule_uses=rule_uses,
+    series=series,
 )

@@ -1,6 +1,7 @@
 """Linux routers and firewalls that are configured with iptables."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendorkit.tc_series import series
 from policyhub.vendors.linux_iptables.counters import counters
 from policyhub.vendors.linux_iptables.parse import NAME, looks_like, parse
 
@@ -16,5 +17,7 @@ VENDOR = Vendor(
         Capability.NAT: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
     },
+    series=series,
 )

@@ -1,6 +1,7 @@
 """Linux routers and firewalls that are configured with nftables."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendorkit.tc_series import series
 from policyhub.vendors.linux_nftables import render
 from policyhub.vendors.linux_nftables.counters import counters
 from policyhub.vendors.linux_nftables.parse import NAME, looks_like, parse
@@ -18,8 +19,10 @@ VENDOR = Vendor(
         Capability.NAT: Tier.REAL_OUTPUTS,
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
+        Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.HARDWARE,
     },
     render=render,
     push=PROFILE,
+    series=series,
 )

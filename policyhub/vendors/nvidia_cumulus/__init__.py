@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.nvidia_cumulus.counters import counters
 from policyhub.vendors.nvidia_cumulus.parse import NAME, looks_like, parse
+from policyhub.vendors.nvidia_cumulus.series import series
 
 VENDOR = Vendor(
     name=NAME,
@@ -17,5 +18,7 @@ VENDOR = Vendor(
         Capability.HIT_COUNTS: Tier.DOCUMENTATION,
         Capability.QOS: Tier.DOCUMENTATION,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
+        Capability.QUEUE_COUNTERS: Tier.DOCUMENTATION,
     },
+    series=series,
 )

@@ -1,0 +1,61 @@
+"""`policyhub device counters`: what the queues of a device counted, last value and growth."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from policyhub.domain.reading import read_text
+from policyhub.management import terminal
+
+if TYPE_CHECKING:
+    from policyhub.domain.counter_trend import Trend
+
+ACTOR = f"cli:{getpass.getuser()}"
+
+
+def add_arguments(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    counters = verbs.add_parser("counters", help="what its queues and ports counted: last value, growth, age")
+    counters.add_argument("name")
+    way = counters.add_mutually_exclusive_group()
+    way.add_argument("--poll", action="store_true", help="read them now")
+    way.add_argument("--from", dest="file", type=Path, help="keep them from a file, for devices that are not read over SSH")
+    counters.add_argument(
+        "--trouble", action="store_true", help="only drops, pauses, marks of congestion and errors that are not 0"
+    )
+
+
+def _counters(args: argparse.Namespace) -> int:
+    from policyhub.actions import counters
+    from policyhub.queries.counters import counted, fitting
+
+    device = terminal.device(args.name)
+    if args.poll:
+        counters.poll(device_id=device.pk, actor=ACTOR, clock=terminal.now)
+    elif args.file:
+        now = terminal.now()
+        counters.upload(device=device, text=read_text(args.file), actor=ACTOR, read_at=now, now=now)
+    seen = counted(device, at_most=2)
+    if seen.latest is None:
+        terminal.say(
+            f"{device.name}: never read, so nothing is known. Read it now: policyhub device counters {device.name} --poll"
+        )
+        return 0
+    latest = seen.latest
+    terminal.say(f"{device.name}: read {latest.read_at:%Y-%m-%d %H:%M:%S} ({latest.origin}), {latest.count} numbers")
+    if latest.unread:
+        terminal.say(f"{latest.unread} lines with figures were not understood")
+    for trend in fitting(seen.trends, only_trouble=args.trouble):
+        terminal.say(_line(trend))
+    return 0
+
+
+def _line(trend: Trend) -> str:
+    value = "unknown" if trend.value is None else f"{trend.value:.15g}"
+    growth = "reset" if trend.reset_at else "" if trend.rate is None else f"{trend.rate:+.6g}/s"
+    return f"{trend.interface:<24} {trend.queue:<24} {trend.name:<36} {value:>20} {trend.unit:<12} {growth}".rstrip()
+
+
+VERBS = {"counters": _counters}
