@@ -107,7 +107,7 @@ corpus: setup-test
 	@$(BIN)/pytest -q -m corpus
 
 bench: setup-test
-	@.ci/deps bench
+	@.ci/deps run test bench
 	@$(MAKE) --no-print-directory $(PEERS)/nfstream/.done || echo "bench: NFStream could not be installed"
 	@$(BIN)/pytest -q -s -m bench
 
@@ -122,7 +122,7 @@ $(PEERS)/%/.done: tests/corpus/locks/%.lock
 	@touch $@
 
 soak: setup-test peers
-	@.ci/deps soak
+	@.ci/deps run test soak
 	@.ci/fuzz 600
 	@$(BIN)/pytest -q -s -m soak
 	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -s -m "soak and db"

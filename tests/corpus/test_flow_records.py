@@ -24,9 +24,9 @@ pytestmark = pytest.mark.corpus
 ETHERNET = 14
 
 
-def needs(*programs: str) -> pytest.MarkDecorator:
+def needs(*programs: str) -> None:
     missing = [program for program in programs if shutil.which(program) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+    assert not missing, f"not installed: {', '.join(missing)}. `make deps` as root installs them"
 
 
 def some_captures() -> list[Path]:
@@ -58,8 +58,8 @@ def test_records_sum_up_to_the_packets_of_every_capture():
         assert sum(row["packets"] for row in rows) == point["packets"] - point["non_ip"], path
 
 
-@needs("tshark")
 def test_tshark_reads_our_messages(tmp_path: Path) -> None:
+    needs("tshark")
     for path in some_captures()[:3]:
         pcap = as_datagrams(tmp_path / "x.pcap", list(messages(records(path, "ipfix")[0])))
         told = subprocess.run(
@@ -79,8 +79,8 @@ def as_datagrams(path: Path, payloads: list[bytes], port: int = 4739) -> Path:
     return write_capture(path, [(10**18 + n, frame(payload)) for n, payload in enumerate(payloads)], "pcap-ns-le")
 
 
-@needs("nfcapd", "nfdump")
 def test_nfdump_reads_what_we_send(tmp_path: Path) -> None:
+    needs("nfcapd", "nfdump")
     for path in some_captures()[:3]:
         folder = tmp_path / path.stem
         folder.mkdir()
@@ -133,9 +133,9 @@ def arriving(listening: socket.socket) -> Iterator[bytes]:
             return
 
 
-@needs("softflowd")
 @pytest.mark.parametrize("version", [5, 9, 10])
 def test_softflowd_and_we_count_the_same(version: int, told_by_softflowd: Callable[[Path, int], Path]) -> None:
+    needs("softflowd")
     compared = 0
     for path in some_captures():
         own = [row for row in rows_of(path) if version != 5 or ":" not in row["src"]]
