@@ -21,8 +21,9 @@ from policyhub.models import AuditEntry, CounterReading, Device
 from policyhub.models.counters import pack
 from policyhub.queries.counters import counted, fitting
 from policyhub.transport.errors import LineRejected
-from tests.console.conftest import admin, person, rows  # noqa: F401
+from tests.console.conftest import person
 from tests.support.devices import simulated
+from tests.support.sample_rows import Sample, sample
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 30, 8, tzinfo=UTC)
@@ -38,6 +39,19 @@ TEXT = """ GigabitEthernet0/1
 
 def text(drops: int = 0, sent: int = 100, depth: int = 0) -> str:
     return TEXT.format(drops=drops, sent=sent, size=80 * sent, depth=depth)
+
+
+@pytest.fixture
+def rows(db: None) -> Sample:
+    """The sample network before anything counted its queues."""
+    found = sample()
+    CounterReading.objects.all().delete()
+    return found
+
+
+@pytest.fixture
+def admin(rows: Sample) -> Client:
+    return person(rows.admin)
 
 
 @pytest.fixture(autouse=True)
@@ -81,14 +95,14 @@ def test_collecting_reads_the_queues_as_well_and_an_unknown_command_leaves_them_
         assert CounterReading.objects.get().origin == "collect" and "Service-policy" not in unseal(shot.text_envelope)
 
 
-def test_a_reboot_is_a_reset_and_never_a_negative_rate(rows):  # noqa: F811
+def test_a_reboot_is_a_reset_and_never_a_negative_rate(rows):
     for minutes, drops in ((0, 1000), (15, 1900), (30, 4)):
         counters.keep(rows.device, text(drops=drops), origin="poll", read_at=NOW + timedelta(minutes=minutes))
     drops = next(trend for trend in counted(rows.device).trends if trend.name == "total drops")
     assert drops.rates() == [1.0, None] and drops.reset_at == NOW + timedelta(minutes=30) and drops.value == 4
 
 
-def test_upload_is_audited_and_a_text_without_counters_is_refused_and_not_kept(rows, tmp_path, capsys):  # noqa: F811
+def test_upload_is_audited_and_a_text_without_counters_is_refused_and_not_kept(rows, tmp_path, capsys):
     bad, good = tmp_path / "bad", tmp_path / "good"
     bad.write_text("hostname a\n 17 of nothing\n")
     good.write_text(text(drops=12))
@@ -108,7 +122,7 @@ def test_upload_is_audited_and_a_text_without_counters_is_refused_and_not_kept(r
     assert [line.split()[5:7] for line in capsys.readouterr().out.splitlines()[2:]] == [["drops", "12"]]
 
 
-def test_platforms_whose_queues_nobody_counts_are_not_polled(rows, queued):  # noqa: F811
+def test_platforms_whose_queues_nobody_counts_are_not_polled(rows, queued):
     Device.objects.exclude(pk=rows.device.pk).update(enabled=False)
     assert schedules.queue_polls() == 1 and queued == [("policyhub.poll_counters", rows.device.pk)]
     Device.objects.filter(pk=rows.device.pk).update(platform="fortinet_fortios")
@@ -117,22 +131,21 @@ def test_platforms_whose_queues_nobody_counts_are_not_polled(rows, queued):  # n
         counters.poll(device_id=rows.device.pk, actor="ops", clock=lambda: NOW)
 
 
-def test_old_readings_are_pruned(rows):  # noqa: F811
+def test_old_readings_are_pruned(rows):
     for days in (1, 8):
         counters.keep(rows.device, text(), origin="poll", read_at=NOW - timedelta(days=days))
     assert prune(now=NOW, keep_counters=timedelta(days=7))["readings"] == 1
     assert CounterReading.objects.get().read_at == NOW - timedelta(days=1)
 
 
-def test_large_numbers_lose_no_bit_and_missing_ones_stay_missing(rows):  # noqa: F811
+def test_large_numbers_lose_no_bit_and_missing_ones_stay_missing(rows):
     kept = [CounterSeries("a", "b", "c", 2.0**60, "bytes", NOW, "s"), CounterSeries("a", "b", "d", None, "", NOW, "s")]
     row = CounterReading.objects.create(device=rows.device, read_at=NOW, origin="upload", packed=pack(kept), count=2)
     assert CounterReading.objects.get(pk=row.pk).rows() == kept
 
 
-def test_the_page_shows_value_growth_reset_and_why_something_is_not_known(rows, admin):  # noqa: F811
+def test_the_page_shows_value_growth_reset_and_why_something_is_not_known(rows, admin):
     place = f"/devices/{rows.device.pk}/counters/"
-    CounterReading.objects.all().delete()
     assert "Not read yet" in admin.get(place).content.decode()
     for number, drops in enumerate((0, 900, 1800, 2700)):
         at = NOW + timedelta(minutes=15 * number)
@@ -146,7 +159,7 @@ def test_the_page_shows_value_growth_reset_and_why_something_is_not_known(rows, 
     assert "没有读懂" in person(rows.admin, "zh-hans").get(place).content.decode()
 
 
-def test_the_page_asks_the_same_number_of_queries_however_much_was_read(rows, admin):  # noqa: F811
+def test_the_page_asks_the_same_number_of_queries_however_much_was_read(rows, admin):
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:
             assert admin.get(f"/devices/{rows.device.pk}/counters/").status_code == 200
@@ -160,8 +173,7 @@ def test_the_page_asks_the_same_number_of_queries_however_much_was_read(rows, ad
     assert queries() == before
 
 
-def test_the_api_gives_readings_and_their_numbers(rows, admin):  # noqa: F811
-    CounterReading.objects.all().delete()
+def test_the_api_gives_readings_and_their_numbers(rows, admin):
     counters.keep(rows.device, text(drops=9), origin="poll", read_at=NOW)
     listed = admin.get("/api/v1/counter-readings", {"device": rows.device.pk}).json()["results"]
     assert [(row["device"], row["count"], row["unread"]) for row in listed] == [(rows.device.name, 5, 1)]
@@ -172,7 +184,7 @@ def test_the_api_gives_readings_and_their_numbers(rows, admin):  # noqa: F811
     assert Client().get("/api/v1/counter-readings").status_code in (401, 403)
 
 
-def test_the_filter_finds_text_and_trouble(rows):  # noqa: F811
+def test_the_filter_finds_text_and_trouble(rows):
     counters.keep(rows.device, text(drops=9), origin="poll", read_at=NOW)
     seen = counted(rows.device)
     assert [trend.name for trend in fitting(seen.trends, only_trouble=True)] == ["total drops"]

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 
 from flowguard.models import IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor, StreamGap, VerdictBatch
+from policyhub.actions import counters
 from policyhub.actions.secrets import seal
 from policyhub.actions.sessions import LOGIN_REFUSED
 from policyhub.checks import ef_without_limit, overbroad_rule, shadowed_rule, unlogged_rule, zombie_rule
@@ -105,7 +106,30 @@ def inventory(core: Device, edge: Device, now: datetime) -> tuple[ConfigSnapshot
         rules=182,
         unparsed=3,
     )
+    queue_counters(core, now)
     return snapshot, key
+
+
+QUEUES = """ GigabitEthernet1/0/24
+  Service-policy output: UPLINK
+    Class-map: VOICE (match-any)
+      (queue depth/total drops/no-buffer drops) {depth}/{drops}/0
+      (pkts output/bytes output) {sent}/{octets}
+      Drop probability 3
+    Class-map: class-default (match-any)
+      (queue depth/total drops/no-buffer drops) 0/0/0
+      (pkts output/bytes output) {rest}/{rest}00
+"""
+
+
+def queue_counters(device: Device, now: datetime) -> None:
+    """Three hours of readings; the switch restarted in the middle, and the priority queue drops since then."""
+    for number in range(13):
+        since = number if number < 5 else number - 5
+        sent = since * 900_000 + (since * 37_123) % 240_000
+        lost = 1_500 * since**2 if number >= 5 else 0
+        text = QUEUES.format(depth=since * 7 % 40, drops=lost, sent=sent, octets=sent * 120, rest=since * 2_345_678)
+        counters.keep(device, text, origin="poll", read_at=now - timedelta(minutes=15 * (12 - number)))
 
 
 def _said(template: str, **values: object) -> Message:

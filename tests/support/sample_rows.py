@@ -25,7 +25,7 @@ from policyhub.models import (
     Schedule,
 )
 from tests.support.sample_incident import SPEC, change, incident, timeline, verdict
-from tests.support.sample_network import PASSWORD, devices, findings, identities, inventory, sensors, users
+from tests.support.sample_network import PASSWORD, devices, findings, identities, inventory, queue_counters, sensors, users
 
 __all__ = ["PASSWORD", "SPEC", "Sample", "findings", "more_of_everything", "sample", "verdict"]
 
@@ -125,6 +125,7 @@ def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int)
     ConfigSnapshot.objects.create(
         device=rows.device, taken_at=now, taken_by="sweep", sha256=f"{number:064d}", text_envelope=seal("x"), lines=1
     )
+    queue_counters(rows.device, now + timedelta(days=number + 1))
     stuck = change(rows.device, now, "member-add", "revert-failed", 1000 + number, error="sample")
     asked = change(rows.device, now, "member-add", "proposed", 2000 + number)
     timeline(asked, now, ("proposed", "sample"), ("confirmed", "sample"))
