@@ -23,7 +23,7 @@ CARGO := cargo --quiet
 MANIFEST := native_capture/Cargo.toml
 RUST_SOURCES := $(shell find native_capture \( -name target -o -path native_capture/fuzz \) -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
-.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres peers
+.PHONY: help run test deps bench soak corpus lint demo-net lock setup setup-test clean test-rust test-python test-serial test-postgres peers mutants
 
 help:
 	@echo "make run      set up, then the whole service with the sample network (PORT=8000 HOST=127.0.0.1 DATA=data)"
@@ -32,6 +32,7 @@ help:
 	@echo "make lint     formatters, linters, types, import contracts"
 	@echo "make corpus   coverage over the corpus (POLICYHUB_CORPUS)"
 	@echo "make demo-net the live loop in network namespaces (root)"
+	@echo "make mutants  wrong decisions that the tests notice (ROOMS=\"domain sonic\" SEED=1 SAMPLE=40)"
 	@echo "make bench    measurements   make soak   full kill, fuzz, crash and peer sets   make lock   new requirement locks"
 
 run:
@@ -126,6 +127,13 @@ soak: setup-test peers
 	@.ci/fuzz 600
 	@$(BIN)/pytest -q -s -m soak
 	@POLICYHUB_TEST_DB=postgres $(BIN)/pytest -q -s -m "soak and db"
+
+# Without ROOMS: the domain, what vendors share, and every platform with thirty golden cases. A room below 80 % fails.
+ROOMS ?=
+SEED ?= 1
+SAMPLE ?= 40
+mutants: setup-test
+	@$(BIN)/python -m tests.mutants $(ROOMS) --seed $(SEED) --sample $(SAMPLE)
 
 demo-net: setup
 	@.ci/deps run test

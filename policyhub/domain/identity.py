@@ -81,7 +81,8 @@ def read_identities(text: str, file: str) -> tuple[Identity, ...]:
             identities.append(identity)
     except csv.Error as error:
         said = Message(gettext_noop("not readable as CSV (%(error)s)"), {"error": str(error)})
-        raise BadInput.at(file, reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
+        # DictReader counts rows that it could read; the reader below it stands at the line that it could not.
+        raise BadInput.at(file, reader.reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
     return tuple(identities)
 
 

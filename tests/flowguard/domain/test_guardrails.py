@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from flowguard.domain.guardrails import LIMITS, Decision, Situation, as_rows, evaluate
+from flowguard.domain.guardrails import LIMITS, Decision, Situation, as_rows, evaluate, is_too_young
 
 CLEAR = Situation(
     mode="auto",
@@ -93,6 +93,55 @@ def test_production_asks_for_more_than_the_lab(rail, change):
     assert evaluate(replace(CLEAR, **change))[0] is Decision.ACT
     _, railings = evaluate(replace(CLEAR, profile="production", **change))
     assert [r.name for r in railings if not r.passed] == [rail]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"confidence": 0.9},
+        {"persisted_ms": 1_000},
+        {"seconds_since_packet": 15.0},
+        {"seconds_since_packet": -5.0},
+        {"capture_drop_ratio": 0.000_9},
+        {"never_touch": (("192.0.2.8/29", "the next ones"),)},
+        {"open_members": 2},
+        {"pushes_last_hour_in_realm": 59},
+        {"seconds_since_device_push": 0.0},
+        {"member_pushes_last_day": 19},
+        {"signals": ("volume",)},
+        {"verdict_name": "unknown-identity-in-priority"},
+    ],
+)
+def test_what_just_passes_in_the_lab(change):
+    assert evaluate(replace(CLEAR, **change))[0] is Decision.ACT
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seconds_since_device_push": 600.0}, {"pushes_last_hour_in_realm": 5}, {"member_pushes_last_day": 1}, {"device_role": ""}],
+)
+def test_what_just_passes_in_production(change):
+    assert evaluate(replace(CLEAR, profile="production", **change))[0] is Decision.ACT
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seconds_since_packet": -5.1}, "the sensor's clock is 5 s ahead of ours"),
+        ({"never_touch": (("nonsense", "x"),)}, "nonsense on the never-touch list is no prefix; correct it"),
+        ({"source": "192.0.2.0/31"}, "192.0.2.0/31: addresses 2 (exactly 1)"),
+        ({"capture_drop_ratio": 0.01}, "the capture lost 1.000 % of its packets (below 0.1 %)"),
+        ({"persisted_ms": 500}, "seen for 0.5 s of the 1 s that are needed"),
+    ],
+)
+def test_a_refusal_says_what_was_seen(change, said):
+    assert said in [str(railing.reason) for railing in evaluate(replace(CLEAR, **change))[1] if not railing.passed]
+
+
+def test_a_verdict_is_too_young_until_it_has_lasted():
+    ages = [is_too_young(replace(CLEAR, profile="production", persisted_ms=ms)) for ms in (59_999, 60_000)]
+    assert ages == [True, False]
+    assert is_too_young(replace(CLEAR, persisted_ms=1_000)) is False
 
 
 def test_the_strictest_rail_decides():

@@ -72,3 +72,53 @@ def test_figures_are_null_where_nothing_was_measured():
         "marked_share": 0.0,
         "retransmitted_ratio": 0.001,
     }
+
+
+def test_one_class_that_suffers_is_named_whatever_the_others_do():
+    def classes(*again):
+        return [
+            Window(i, True, 0, 9, tuple((d, 50) for d in (8, 46, 48)), tuple(zip((8, 46, 48), again, strict=True)))
+            for i in range(2)
+        ]
+
+    found = judge(classes(0, 1, 0), classes(0, 9, 0), marks=MARKS, target_dscp=8, deadline=False)
+    assert (found.outcome, str(found.reason)) == (Outcome.HARMED, "retransmissions of DSCP 46 rose after the change")
+    assert judge(classes(0, 0, 0), classes(50, 0, 0), marks=MARKS, target_dscp=8, deadline=False).outcome is Outcome.HELPED
+
+
+def test_harm_begins_above_one_and_a_half_times_and_two_points():
+    before = seconds(2, marked=1, total=1, segments=100, again=4)
+    assert outcome(before, seconds(2, marked=0, total=9, segments=100, again=8)) is Outcome.HELPED
+    assert outcome(before, seconds(2, marked=0, total=9, segments=100, again=9)) is Outcome.HARMED
+    assert outcome(before, seconds(2, marked=0, total=9, segments=24, again=20)) is Outcome.HELPED
+    assert outcome(before, seconds(2, marked=0, total=9, segments=25, again=20)) is Outcome.HARMED
+    assert (
+        outcome(seconds(1, marked=1, total=1, segments=50, again=0), seconds(2, marked=0, total=9, again=900)) is Outcome.HARMED
+    )
+
+
+def test_what_is_waited_for_and_what_was_seen():
+    waiting = judge(BEFORE, seconds(1, marked=0, total=9), marks=MARKS, target_dscp=0, deadline=False)
+    assert (waiting.outcome, str(waiting.reason)) == (None, "1 of 2 complete seconds seen after the change")
+    late = judge(BEFORE, seconds(1, marked=0, total=9), marks=MARKS, target_dscp=0, deadline=True)
+    assert str(late.reason) == "too few complete seconds were seen after the change"
+    still = judge(BEFORE, seconds(2, marked=30, total=60), marks=MARKS, target_dscp=0, deadline=False)
+    assert str(still.reason) == "50.00 % of the offender's bytes still carry the mark"
+
+
+def test_an_offender_that_falls_silent_after_marked_seconds_is_helped():
+    after = seconds(1, marked=9_000, total=9_000) + seconds(2, marked=0, total=0)
+    assert outcome(BEFORE, after) is Outcome.HELPED
+
+
+def test_figures_of_both_sides():
+    mixed = [Window(0, True, 10, 40, ((46, 100), (0, 900)), ((46, 7),)), Window(1, False, 99, 99), Window(2, True, 11, 41)]
+    figures = judge(mixed, seconds(2, marked=0, total=0, segments=0, again=0), marks=MARKS, target_dscp=0, deadline=False).figures
+    assert figures["before"] == {
+        "windows": 2,
+        "marked_bps": 84,
+        "offender_bps": 324,
+        "marked_share": 21 / 81,
+        "retransmitted_ratio": 0.07,
+    }
+    assert figures["after"]["marked_share"] is None and figures["after"]["retransmitted_ratio"] is None
