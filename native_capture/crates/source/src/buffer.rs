@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-const PIECE: usize = 1 << 20;
+/// Stays in the second-level cache between the kernel that fills it and who decodes it.
+const PIECE: usize = 1 << 18;
 
 /// `offset` counts from the beginning of the file.
 pub(crate) struct Buffer {
@@ -28,6 +29,12 @@ impl Buffer {
         self.offset
     }
 
+    /// What is buffered and unread, without reading on.
+    #[inline]
+    pub fn unread(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
     /// What is buffered of the next `n` bytes; shorter only at the end of the file. Grows as the data comes, so that a
     /// lying length field cannot ask for more memory than the file has.
     pub fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
@@ -50,13 +57,15 @@ impl Buffer {
         Ok(&self.bytes[self.start..self.end.min(self.start + n)])
     }
 
-    /// Step over `n` bytes that `peek` has shown.
+    /// Step over `n` bytes that `peek` or `unread` has shown.
+    #[inline]
     pub fn consume(&mut self, n: usize) {
         self.start = (self.start + n).min(self.end);
         self.offset += n as u64;
     }
 
     /// The `n` bytes just consumed; valid until the next `peek`.
+    #[inline]
     pub fn consumed(&self, n: usize) -> &[u8] {
         &self.bytes[self.start.saturating_sub(n)..self.start]
     }

@@ -89,6 +89,7 @@ impl CaptureFile {
     }
 
     /// The next frame, or None at the end.
+    #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, SourceError> {
         if self.done {
             return Ok(None);

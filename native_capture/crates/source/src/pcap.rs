@@ -35,37 +35,68 @@ impl Header {
         Some(Ok(Self { big_endian, ns_per_tick, record_len, link }))
     }
 
+    #[inline]
     pub fn next_record(&self, reader: &mut Reader) -> Result<Option<Record>, SourceError> {
+        let record = match self.whole(reader.buffer.unread()) {
+            Some(record) => record,
+            None => match self.fetch(reader)? {
+                Some(record) => record,
+                None => return Ok(None),
+            },
+        };
+        reader.buffer.consume(self.record_len + record.captured);
+        Ok(Some(record))
+    }
+
+    /// The record at the beginning of `bytes`; None when it is not wholly there, or claims the impossible.
+    #[inline]
+    fn whole(&self, bytes: &[u8]) -> Option<Record> {
+        let (seconds, fraction, captured, wire) = self.words(bytes.first_chunk()?);
+        if captured > MAX_CAPTURED || bytes.len() < self.record_len + captured as usize {
+            return None;
+        }
+        let ts_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.ns_per_tick;
+        let (frame_len, captured) = (wire.max(captured), captured as usize);
+        Some(Record { ts_ns, link: self.link, frame_len, captured, behind: captured })
+    }
+
+    /// Seconds, their fraction, bytes captured, bytes on the wire.
+    #[inline]
+    fn words(&self, head: &[u8; 16]) -> (u32, u32, u32, u32) {
+        let word = |i: usize| number([head[i], head[i + 1], head[i + 2], head[i + 3]], self.big_endian);
+        (word(0), word(4), word(8), word(12))
+    }
+
+    /// Read on until the next record is there.
+    #[cold]
+    fn fetch(&self, reader: &mut Reader) -> Result<Option<Record>, SourceError> {
         let at = reader.buffer.offset();
         let len = self.record_len;
         let head = reader.peek(len)?;
         if head.is_empty() {
             return Ok(None);
         }
-        let words = match head.first_chunk::<16>() {
-            Some(words) if head.len() == len => words,
+        let captured = match head.first_chunk() {
+            Some(words) if head.len() == len => self.words(words).2,
             _ => {
                 let have = head.len();
                 return Err(reader.truncated(at, have, len as u64));
             }
         };
-        let word = |i: usize| number([words[i], words[i + 1], words[i + 2], words[i + 3]], self.big_endian);
-        let (seconds, fraction, captured, wire) = (word(0), word(4), word(8), word(12));
         if captured > MAX_CAPTURED {
             return Err(reader.corrupt(at, format!("the record claims {captured} captured bytes")));
         }
         let whole = len + captured as usize;
-        let have = reader.peek(whole)?.len();
-        if have < whole {
-            return Err(reader.truncated(at, have, whole as u64));
+        let bytes = reader.peek(whole)?;
+        let have = bytes.len();
+        match self.whole(bytes) {
+            Some(record) => Ok(Some(record)),
+            None => Err(reader.truncated(at, have, whole as u64)),
         }
-        reader.buffer.consume(whole);
-        let ts_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.ns_per_tick;
-        let captured = captured as usize;
-        Ok(Some(Record { ts_ns, link: self.link, frame_len: wire.max(captured as u32), captured, behind: captured }))
     }
 }
 
+#[inline]
 fn number(bytes: [u8; 4], big_endian: bool) -> u32 {
     if big_endian {
         u32::from_be_bytes(bytes)
