@@ -10,6 +10,7 @@ import pytest
 from policyhub.actions import collect, configs, noticing
 from policyhub.domain.errors import BadInput
 from policyhub.management import device_cli, syslog_listener
+from policyhub.management.syslog_frames import BadFrame, Frames
 from policyhub.models import Device
 from policyhub.queries.schedules import due_collections
 from policyhub.vendorkit.collecting import profiles, read_profile
@@ -73,25 +74,86 @@ def test_every_platform_with_a_network_operating_system_knows_its_change_message
     assert {profile.platform for profile in profiles() if not profile.changed} == shells
 
 
-def test_listener_takes_datagrams_and_a_port_in_use_is_one_line(monkeypatch):
-    seen = []
-    done = threading.Event()
+@pytest.fixture
+def listening(monkeypatch):
+    """(UDP address, TCP address, messages so far, wait for so many)."""
+    seen, done, arrived = [], threading.Event(), threading.Condition()
 
     def noted(*, text, source, now):
-        seen.append((text, source))
-        if len(seen) == 2:
-            done.set()
+        with arrived:
+            seen.append((text, source))
+            arrived.notify_all()
+
+    def wait(number):
+        with arrived:
+            assert arrived.wait_for(lambda: len(seen) >= number, 60), seen
+        return [text for text, _ in seen]
 
     monkeypatch.setattr(noticing, "config_changed", noted)
-    with syslog_listener.bound("127.0.0.1", 0) as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        thread = threading.Thread(target=syslog_listener.listen, args=(sock,), kwargs={"stopped": done.is_set})
+    with (
+        syslog_listener.bound("127.0.0.1", 0) as udp,
+        syslog_listener.bound("127.0.0.1", 0, socket.SOCK_STREAM) as tcp,
+    ):
+        thread = threading.Thread(target=syslog_listener.listen, args=(udp, tcp), kwargs={"stopped": done.is_set})
         thread.start()
-        sender.sendto(b"first", sock.getsockname())
-        sender.sendto(b"second \xff", sock.getsockname())
-        thread.join(30)
-        assert not thread.is_alive() and seen == [("first", "127.0.0.1"), ("second \ufffd", "127.0.0.1")]
+        try:
+            yield udp.getsockname(), tcp.getsockname(), seen, wait
+        finally:
+            done.set()
+            thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_listener_takes_datagrams_and_a_port_in_use_is_one_line(listening):
+    udp, tcp, seen, wait = listening
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"first", udp)
+        sender.sendto(b"second \xff", udp)
+    wait(2)
+    assert seen == [("first", "127.0.0.1"), ("second \ufffd", "127.0.0.1")]
+    for address, kind in ((udp, socket.SOCK_DGRAM), (tcp, socket.SOCK_STREAM)):
         with pytest.raises(BadInput, match="--port"):
-            syslog_listener.bound("127.0.0.1", sock.getsockname()[1])
+            syslog_listener.bound("127.0.0.1", address[1], kind)
+
+
+def test_listener_takes_both_framings_of_tcp_and_cuts_off_who_sends_neither(listening):
+    _, tcp, seen, wait = listening
+    with socket.create_connection(tcp) as counted, socket.create_connection(tcp) as lines, socket.create_connection(tcp) as odd:
+        counted.sendall(b"8 <13>one\n13 <13>tw")
+        assert wait(1) == ["<13>one\n"]
+        counted.sendall(b"o\nlines")
+        assert wait(2)[1] == "<13>two\nlines"
+        lines.sendall(b"<13>three\n<13>fo")
+        assert wait(3)[2] == "<13>three"
+        lines.sendall(b"ur")
+        lines.shutdown(socket.SHUT_WR)
+        assert wait(4)[3] == "<13>four", "what stands behind the last line feed counts when the sender closes"
+        odd.sendall(b"99999999 <13>never")
+        odd.settimeout(60)
+        assert odd.recv(1) == b"", "the connection is closed"
+        counted.sendall(b"7 <13>end")
+        assert wait(5)[4] == "<13>end" and len(seen) == 5
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_frames_do_not_depend_on_how_the_stream_is_cut(size):
+    stream = b"3 <1>" + b"<2>a\n\n" + b"5 <3>\nb" + b"<4>c\x00" + b"<5>rest"
+    frames, found = Frames(), []
+    for at in range(0, len(stream), size):
+        found += frames.take(stream[at : at + size])
+    assert [*found, *frames.end()] == [b"<1>", b"<2>a", b"<3>\nb", b"<4>c", b"<5>rest"]
+    assert frames.end() == []
+
+
+@pytest.mark.parametrize("stream", [b"0 x", b"12345678", b"12x", b"70000 <1>", b"<1>" + b"a" * 70_000])
+def test_streams_without_frames_are_refused_before_they_fill_the_memory(stream):
+    with pytest.raises(BadFrame):
+        Frames().take(stream)
+
+
+def test_half_of_a_counted_message_is_nothing():
+    frames = Frames()
+    assert frames.take(b"20 <13>half") == [] and frames.end() == []
 
 
 def test_plans_of_a_managed_device_are_refused_before_anybody_logs_in_and_taking_back_is_not():
