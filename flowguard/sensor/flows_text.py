@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.sensor.services_text import services_text
+from flowguard.sensor.tables import count, ns, share, table
 from policyhub.domain.qos import dscp_name
 
-BURSTS, FILLERS, RDMA_FLOWS = 20, 3, 20
-Rows = Iterable[Sequence[str]]
+BURSTS, FILLERS, RDMA_FLOWS, STREAMS = 20, 3, 20, 20
+SUMS = (
+    "conversations", "half_seen", "unanswered", "resets", "fast", "timeout", "spurious", "out_of_order", "duplicate_acks",
+)  # fmt: skip
 
 
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
-    sections = (_points, _marks, verdicts_part, _queues, _bursts, _path, _rdma, _flows, _notes)
+    sections = (
+        _points, _marks, verdicts_part, _queues, _bursts, _path, _rdma, services_text, _health, _media, _flows, _notes,
+    )  # fmt: skip
     parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -23,7 +29,7 @@ def _points(report: dict[str, Any]) -> str:
     rows = [
         [
             point["name"], count(point["packets"]), byte_count(point["bytes"]), when(point["first_ns"]), _span(point),
-            count(point["tcp"]["data_segments"]), _share(point["tcp"]["retransmitted"], point["tcp"]["data_segments"]),
+            count(point["tcp"]["data_segments"]), share(point["tcp"]["retransmitted"], point["tcp"]["data_segments"]),
             count(point["tcp"]["zero_window"]), point["file"],
         ]
         for point in report["points"]
@@ -120,8 +126,8 @@ def _path(report: dict[str, Any]) -> str:
 
 
 def _class_cells(row: dict[str, Any]) -> list[str]:
-    delays = [_ns(row["delay_ns"][key]) for key in ("p50", "p99", "max")]
-    return [count(row["matched"]), count(row["lost"]), _share(row["lost"], row["lost"] + row["matched"]), *delays]
+    delays = [ns(row["delay_ns"][key]) for key in ("p50", "p99", "max")]
+    return [count(row["matched"]), count(row["lost"]), share(row["lost"], row["lost"] + row["matched"]), *delays]
 
 
 def _rdma(report: dict[str, Any]) -> str:
@@ -131,7 +137,7 @@ def _rdma(report: dict[str, Any]) -> str:
             flow["src"], flow["dst"], str(flow["dest_qp"]), " ".join(dscp_name(int(mark)) for mark in flow["dscp"]),
             count(flow["packets"]), byte_count(flow["bytes"]), count(flow["requests"]["missing"] + flow["responses"]["missing"]),
             count(flow["requests"]["repeated"] + flow["responses"]["repeated"]), count(flow["refused"]["sequence_error"]),
-            count(flow["refused"]["rnr"]), count(flow["cnp"]), _share(flow["ecn"].get("ce", 0), flow["data_packets"]),
+            count(flow["refused"]["rnr"]), count(flow["cnp"]), share(flow["ecn"].get("ce", 0), flow["data_packets"]),
             flow["point"],
         ]
         for flow in flows
@@ -147,7 +153,7 @@ def _flows(report: dict[str, Any]) -> str:
         [
             flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
             " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), count(flow["packets"]), byte_count(flow["bytes"]),
-            _share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
+            share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
             _signatures(flow), flow["point"],
         ]
         for flow in report["flows"]
@@ -155,6 +161,29 @@ def _flows(report: dict[str, Any]) -> str:
     head = ["proto", "source", "destination", "marks", "packets", "bytes", "retransmitted", "identity", "payload", "point"]
     title = f"Largest flows ({len(rows)} of {report['flows_total']})"
     return table(title, head, rows, right=(4, 5, 6))
+
+
+def _health(report: dict[str, Any]) -> str:
+    rows = [
+        [point["name"], *(count(health[key]) for key in SUMS), ns(health["zero_window_ns"])]
+        for point in report["points"]
+        if (health := point["health"])["conversations"]
+    ]
+    head = ["point", *(key.replace("_", " ") for key in SUMS), "window closed"]
+    return table("TCP health (sums of the conversations first seen at each point)", head, rows, right=range(1, len(head)))
+
+
+def _media(report: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{rtp['src']}:{rtp['sport']}", f"{rtp['dst']}:{rtp['dport']}", rtp["codec"] or f"type {rtp['payload_type']}",
+            count(rtp["packets"]), count(rtp["lost"]), share(rtp["lost"], rtp["expected"]), count(rtp["late"]),
+            ns(rtp["jitter_ns"]), ns(rtp["max_jitter_ns"]), "-" if rtp["mos"] is None else f"{rtp['mos']:.2f}", rtp["point"],
+        ]
+        for rtp in report["media"][:STREAMS]
+    ]  # fmt: skip
+    head = ["source", "destination", "codec", "packets", "lost", "share", "late", "jitter", "max jitter", "MOS", "point"]
+    return table(f"Media (RTP; {len(rows)} of {len(report['media'])})", head, rows, right=range(3, 10))
 
 
 def _signatures(flow: dict[str, Any]) -> str:
@@ -182,18 +211,6 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"Not looked at: {', '.join(report['not_evaluated'])}"
 
 
-def table(title: str, head: Sequence[str], rows: Rows, right: Sequence[int]) -> str:
-    lines = [list(head), *map(list, rows)]
-    if len(lines) == 1:
-        return ""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    texts = []
-    for line in lines:
-        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))]
-        texts.append("  ".join(cells).rstrip())
-    return "\n".join([title, *(f"  {text}" for text in texts)])
-
-
 def _host(verdict: dict[str, Any], end: str) -> str:
     return f"{verdict[end]} ({verdict['identity']['name']})" if verdict["identity"] else str(verdict[end])
 
@@ -207,10 +224,6 @@ def _marks_of(verdict: dict[str, Any]) -> str:
 def mark_name(value: int) -> str:
     name = dscp_name(value)
     return name if name == str(value) else f"{name} ({value})"
-
-
-def count(value: int) -> str:
-    return f"{value:,}"
 
 
 def _percent(value: float) -> str:
@@ -228,21 +241,11 @@ def byte_count(value: int) -> str:
     return f"{value} B"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f} %" if whole else "-"
-
-
-def when(ns: int | None) -> str:
-    if ns is None:
+def when(at_ns: int | None) -> str:
+    if at_ns is None:
         return "-"
-    return datetime.fromtimestamp(ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S") + f".{ns % 10**9 // 10**6:03}"
+    return datetime.fromtimestamp(at_ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S") + f".{at_ns % 10**9 // 10**6:03}"
 
 
 def _span(point: dict[str, Any]) -> str:
     return "-" if point["first_ns"] is None else f"{(point['last_ns'] - point['first_ns']) / 1e9:.3f} s"
-
-
-def _ns(value: int | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value / 1e6:.2f} ms" if value >= 10**6 else f"{value / 1e3:.1f} us"

@@ -79,12 +79,12 @@ fn transport(bytes: &[u8]) {
         let alone = packet.is_tcp().then(|| tracker.observe(key, &packet));
         if let Some((number, event)) = table.observe(key, 0, &packet) {
             let flow = table.flow(number);
-            assert!(flow.first_ns <= flow.last_ns && flow.last_ns == now_ns && flow.packets <= given);
-            assert_eq!(flow.marks().iter().map(|(_, mark)| mark.bytes).sum::<u64>(), flow.bytes);
+            assert!(flow.first_ns <= flow.last_ns && flow.last_ns == now_ns && flow.packets() <= given);
+            assert_eq!(flow.marks().iter().map(|(_, mark)| mark.bytes).sum::<u64>(), flow.bytes());
             assert_eq!(table.key(number), key);
-            assert!(flow.packets < given || alone.is_none_or(|alone| alone == event));
+            assert!(flow.packets() < given || alone.is_none_or(|alone| alone == event));
         }
-        assert!(table.iter().map(|(_, flow)| flow.packets).sum::<u64>() + table.overflow() <= given);
+        assert!(table.iter().map(|(_, flow)| flow.packets()).sum::<u64>() + table.overflow() <= given);
         table.expire(now_ns, 4);
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! Streaming and bounded: only packets of the last window are remembered.
 
-mod delays;
 mod matcher;
 
-pub use delays::Delays;
 pub use matcher::{identity_of, Again, Gone, Matcher, PacketId, Sighting};

@@ -4,17 +4,20 @@
 //! `transport.rs`.
 
 mod error;
+mod hosts;
 mod ip;
 mod link;
 mod names;
 mod packet;
 mod pause;
 mod roce;
+mod rtp;
 mod transport;
 mod tunnel;
 mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
+pub use hosts::{dns_answers, host, server_name, DnsName};
 pub use names::protocol_name;
 pub use packet::{proto, tcp_flag, Packet, NO_MARK, NO_PCP, NO_VLAN};
 pub use pause::Stop;

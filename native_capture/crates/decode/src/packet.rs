@@ -54,12 +54,13 @@ pub struct Packet {
     pub payload_len: u32,
     /// TCP, ESP or GRE sequence number; for ICMP echo the identifier and sequence number; for RoCE the PSN.
     pub seq: u32,
-    /// TCP acknowledgement number; for RoCE the message number of an AETH.
+    /// TCP acknowledgement number; for RoCE the message number of an AETH; for RTP the timestamp.
     pub ack: u32,
     /// Identification of IPv4, or of the IPv6 fragment header.
     pub ip_id: u32,
     pub sport: u16,
     pub dport: u16,
+    /// TCP window; for RTP the sequence number.
     pub window: u16,
     /// Fragment offset in bytes / 8.
     pub frag_offset: u16,
@@ -76,7 +77,7 @@ pub struct Packet {
     pub ttl: u8,
     pub tcp_flags: u8,
     pub icmp_type: u8,
-    /// VNI, GRE key, ERSPAN session or tunnel endpoint id of what `tunnel` says.
+    /// VNI, GRE key, ERSPAN session or tunnel endpoint id of what `tunnel` says; for RTP the synchronisation source.
     pub tunnel_id: u32,
     /// Destination queue pair of a RoCE packet.
     pub dest_qp: u32,
@@ -91,17 +92,23 @@ pub struct Packet {
     /// Mark and congestion bits of the innermost IP header, [`NO_MARK`] when no packet is carried.
     pub inner_dscp: u8,
     pub inner_ecn: u8,
-    /// BTH opcode and AETH syndrome, of the innermost packet; see `has_bth`.
+    /// BTH opcode and AETH syndrome, of the innermost packet; see `has_bth`. For RTP `opcode` is the payload type.
     pub opcode: u8,
     pub syndrome: u8,
     /// Number of the signature that the payload shows, 0 for none; filled in by who looks at payload.
     pub signature: u8,
+    /// Number of the server's name that the payload shows, 0 for none; likewise.
+    pub name: u16,
+    /// Hash of the flow's key, 0 when it was not worked out; likewise.
+    pub flow_tag: u32,
     pub stop: Stop,
     /// Priorities that a pause frame speaks about, bit 0 for priority 0.
     pub stop_classes: u8,
     pub has_bth: bool,
     pub is_roce_v1: bool,
     pub ack_requested: bool,
+    /// A UDP payload that has the form of RTP.
+    pub may_be_rtp: bool,
     pub more_fragments: bool,
     /// The transport ports (or ICMP type) were read.
     pub has_transport: bool,
@@ -146,11 +153,14 @@ impl Default for Packet {
             opcode: 0,
             syndrome: 0,
             signature: 0,
+            name: 0,
+            flow_tag: 0,
             stop: Stop::None,
             stop_classes: 0,
             has_bth: false,
             is_roce_v1: false,
             ack_requested: false,
+            may_be_rtp: false,
             more_fragments: false,
             has_transport: false,
             error: None,

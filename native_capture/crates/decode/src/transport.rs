@@ -2,7 +2,8 @@
 
 use crate::error::{DecodeError, Layer, Reason};
 use crate::packet::{proto, Packet};
-use crate::{be16, be32, roce, tunnel};
+use crate::tunnel::Tunnel;
+use crate::{be16, be32, roce, rtp, tunnel};
 
 /// `bytes` end where the IP packet ends; `length` is the number of transport bytes on the wire.
 pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
@@ -17,6 +18,9 @@ pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet)
                 return roce::bth(bytes, at + 8, length.saturating_sub(8), packet);
             }
             tunnel::udp(bytes, at + 8, packet);
+            if packet.tunnel == Tunnel::None {
+                rtp::note(bytes, at + 8, length.saturating_sub(8), packet);
+            }
             Ok(())
         }
         proto::IPV4 | proto::IPV6 => {

@@ -1,6 +1,6 @@
 //! The decoder is total: any bytes under any link type give a packet.
 
-use nc_decode::{decode, proto, Layer, Packet, Reason, Stop, Tunnel, NO_VLAN};
+use nc_decode::{decode, dns_answers, host, proto, server_name, Layer, Packet, Reason, Stop, Tunnel, NO_VLAN};
 use proptest::prelude::*;
 
 const LINKS: [u32; 18] = [0, 1, 9, 12, 14, 50, 101, 104, 105, 107, 108, 113, 127, 147, 228, 229, 276, u32::MAX];
@@ -198,4 +198,66 @@ fn a_pfc_frame_tells_which_priorities_stop_and_which_go_on() {
     let packet = decode(1, 0, bytes.len() as u32, &bytes);
     assert_eq!((packet.stop, packet.stop_classes, packet.is_ip()), (Stop::Pfc, 0x18, false));
     assert_eq!(packet.quanta(), [0, 0, 0, 0xffff, 0, 0, 0, 0]);
+}
+
+/// Payloads that begin like those that hold names.
+fn named() -> impl Strategy<Value = Vec<u8>> {
+    let hello =
+        [&[22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3][..], &[7; 32], &[0, 0, 2, 19, 1, 1, 0, 0, 20, 0, 0, 0, 9]].concat();
+    let dns =
+        vec![0, 1, 0x81, 0x80, 0, 1, 0, 2, 0, 0, 0, 0, 1, b'a', 2, b'b', b'c', 0, 0, 1, 0, 1, 0xc0, 12, 0, 1, 0, 1];
+    let starts = prop_oneof![Just(hello), Just(dns), Just(b"GET / HTTP/1.1\r\nHost: ".to_vec()), Just(Vec::new())];
+    (starts, proptest::collection::vec(any::<u8>(), 0..120)).prop_map(|(start, rest)| [start, rest].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn names_are_read_or_not_from_any_bytes(bytes in named(), cut in 0_usize..200, flip in 0_usize..60, value in any::<u8>()) {
+        let mut bytes = bytes[..bytes.len().min(cut)].to_vec();
+        if let Some(byte) = bytes.get_mut(flip) {
+            *byte = value;
+        }
+        for name in [server_name(&bytes), host(&bytes)].into_iter().flatten() {
+            prop_assert!(name.is_ascii() && !name.is_empty() && name.len() < 256);
+        }
+        let mut found = 0;
+        let name = dns_answers(&bytes, |version, _| found += usize::from(version == 4 || version == 6));
+        prop_assert!(found <= 64 && name.is_none_or(|name| !name.as_str().is_empty()));
+    }
+}
+
+#[test]
+fn names_stand_where_the_standards_put_them() {
+    let extensions = [&[0, 23, 0, 0][..], &[0, 0, 0, 12, 0, 10, 0, 0, 7], b"a.b.com"].concat();
+    let hello =
+        [&[22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3][..], &[7; 32], &[2, 9, 9, 0, 2, 19, 1, 1, 0, 0, 20], &extensions]
+            .concat();
+    assert_eq!(server_name(&hello), Some("a.b.com"));
+    assert_eq!(server_name(&hello[..hello.len() - 1]), None);
+    assert_eq!(host(b"GET /Host: HTTP/1.1\r\nAccept: *\r\nhOST:  a.b:8080 \r\n\r\n"), Some("a.b"));
+    assert_eq!(host(b"GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n"), Some("[2001:db8::1]"));
+    assert_eq!(host(b"GET / HTTP/1.1\r\n\r\nHost: body\r\n"), None);
+    assert_eq!(host(b"GET / HTTP/1.1\r\nHost: cut.exam"), None);
+    let answer =
+        |kind: u8, data: &[u8]| [&[0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 9, 0, data.len() as u8][..], data].concat();
+    let head = [&[0, 1, 0x81, 0x80, 0, 1, 0, 3, 0, 0, 0, 0][..], &[1, b'a', 2, b'b', b'c', 0, 0, 1, 0, 1]].concat();
+    let dns = [head, answer(5, &[1, b'x', 0]), answer(1, &[10, 0, 0, 7]), answer(28, &[1; 16])].concat();
+    let mut found = Vec::new();
+    let name = dns_answers(&dns, |version, address| found.push((version, address)));
+    assert_eq!(name.map(|name| name.as_str().to_owned()).as_deref(), Some("a.bc"));
+    assert_eq!(found, [(4, 0x0a00_0007), (6, u128::from_be_bytes([1; 16]))]);
+}
+
+#[test]
+fn what_has_the_form_of_rtp_is_noted_and_what_has_not_is_not() {
+    let udp = |first: u8, kind: u8| {
+        [&[0x40, 0, 0x50, 0, 0, 20, 0, 0][..], &[first, kind, 1, 2, 0, 0, 0, 9, 0xaa, 0xbb, 0xcc, 0xdd]].concat()
+    };
+    let seen = |first, kind| decode(1, 0, 58, &v4(proto::UDP, 0, 44, &udp(first, kind)));
+    let packet = seen(0x80, 0x88);
+    assert!(packet.may_be_rtp);
+    assert_eq!((packet.opcode, packet.window, packet.ack, packet.tunnel_id), (8, 0x0102, 9, 0xaabb_ccdd));
+    assert!(!seen(0x80, 200).may_be_rtp && !seen(0x40, 8).may_be_rtp && !seen(0x8f, 8).may_be_rtp);
 }

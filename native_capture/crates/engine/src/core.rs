@@ -11,6 +11,7 @@ use nc_flow::{
 
 use crate::fabric::Fabric;
 use crate::limits::Limits as Used;
+use crate::names::Names;
 use crate::observe::{Observation, Observer};
 use crate::path::Path;
 use crate::point::Point;
@@ -48,6 +49,8 @@ pub(crate) struct Core {
     pub fabric: Fabric,
     pub limits: Used,
     pub signatures: Arc<Signatures>,
+    /// Filled by who reads payload for a report.
+    pub names: Names,
     /// Revisions and rows that are due; taken by the caller.
     pub verdicts: Vec<Verdict>,
     pub observations: Vec<Observation>,
@@ -81,6 +84,7 @@ impl Core {
             fabric: Fabric::new(names.len(), size.roce_flows),
             limits: Used::default(),
             signatures,
+            names: Names::default(),
             verdicts: Vec::new(),
             observations: Vec::new(),
             observers: if size.observe { names.iter().map(|_| Observer::default()).collect() } else { Vec::new() },
@@ -123,10 +127,10 @@ impl Core {
     }
 
     /// Bring near what a few packets of a point that stands alone will need; they are accounted afterwards, one by one.
-    pub fn warm(&self, number: u16, packets: &[Packet]) {
+    pub fn warm(&self, number: u16, packets: &mut [Packet]) {
         let realm = self.points[usize::from(number)].realm;
-        let whole = packets.iter().filter(|packet| packet.is_ip() && !packet.is_fragment());
-        self.flows.warm(whole.map(|packet| FlowKey::of(packet, realm, ports(packet))));
+        let whole = packets.iter_mut().filter(|packet| packet.is_ip() && !packet.is_fragment());
+        self.flows.warm(whole.map(|packet| (FlowKey::of(packet, realm, ports(packet)), packet)));
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
@@ -183,12 +187,21 @@ impl Core {
         }
     }
 
+    /// Numbers of the points of a realm.
+    pub fn points_of(&self, realm: u16) -> impl Iterator<Item = u16> + '_ {
+        let points = self.points.iter().enumerate().filter(move |(_, point)| point.realm == realm);
+        points.map(|(number, _)| number as u16)
+    }
+
     /// The packet's flow, and what it counts as there.
     #[inline]
     fn count_flow(&mut self, key: FlowKey, number: u16, packet: &Packet) -> (u32, TcpEvent) {
         let Some((flow, event)) = self.flows.observe(key, number, packet) else {
             return (NO_FLOW, TcpEvent::default());
         };
+        if packet.name != 0 {
+            self.flows.name_server(flow, packet.name);
+        }
         if packet.signature != 0 && !event.retransmitted {
             self.flows.sighted(flow, packet, &self.signatures);
         }
@@ -236,15 +249,15 @@ impl Core {
         if packet.is_icmp() && !packet.is_echo() {
             return;
         }
-        let generation = self.judge.generation();
+        let generation = self.judge.generation() as u16;
         if self.flows.flow(number).who_version != generation {
             let key = self.flows.key(number);
             let who = bundle.find(&self.realms[usize::from(key.realm)], key.version, key.src);
             let flow = self.flows.flow_mut(number);
-            (flow.who, flow.who_version) = (who, generation);
+            (flow.dscp.who, flow.who_version) = (who, generation);
         }
         let flow = self.flows.flow_mut(number);
-        if let Some(name) = bundle.breach(flow.who, packet.dscp) {
+        if let Some(name) = bundle.breach(flow.dscp.who, packet.dscp) {
             let new_flow = flow.dscp.first_time(packet.dscp, Counted::Offence);
             self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
         }
@@ -266,7 +279,7 @@ impl Core {
             name: what.0,
             key: &key,
             server_port: self.flows.server_port(number),
-            who: flow.who,
+            who: flow.dscp.who,
             dscp: what.1,
             point,
             ts_ns: packet.ts_ns,
@@ -297,7 +310,7 @@ impl Core {
             }
         }
         if self.now_ns >= self.next_tick_ns {
-            self.next_tick_ns = self.now_ns + TICK_NS;
+            self.next_tick_ns = self.now_ns.saturating_add(TICK_NS);
             self.flows.expire(self.now_ns, self.sweep);
             self.fabric.tidy(self.now_ns);
             self.roll_pauses(self.now_ns, false);
@@ -343,6 +356,7 @@ impl Core {
         self.fabric.overflow()
             + self.flows.overflow()
             + self.flows.sightings_overflow()
+            + self.flows.health_overflow()
             + in_flight
             + self.judge.overflow()
     }

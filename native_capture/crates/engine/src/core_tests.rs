@@ -83,12 +83,46 @@ proptest! {
             prop_assert!(verdict.packets <= ip && verdict.first_ns <= verdict.last_ns);
         }
         if now < 5_000_000_000 {
-            let first: u64 = core.flows.iter().map(|(_, flow)| flow.packets).sum();
+            let first: u64 = core.flows.iter().map(|(_, flow)| flow.packets()).sum();
             let again = core.path.as_ref().map_or(0, |path| {
                 (0..usize::from(points)).flat_map(|a| (0..usize::from(points)).map(move |b| path.hop(a, b).delays.count())).sum()
             });
             prop_assert_eq!(first + again, ip);
         }
+    }
+}
+
+/// Segments and media of a few conversations, with any numbers, flags and times.
+fn conversing() -> impl Strategy<Value = Packet> {
+    let numbers = prop::sample::select(vec![0_u32, 1, 100, 101, 200, u32::MAX - 50, u32::MAX, 1 << 31]);
+    let times = prop_oneof![0_u64..5_000_000_000, Just(u64::MAX), any::<u64>()];
+    ((numbers.clone(), numbers, 0_u32..3, 0_u16..2), (any::<u8>(), times, any::<bool>(), any::<bool>(), 0_u16..3))
+        .prop_map(|((seq, ack, payload, window), (tcp_flags, ts_ns, is_udp, way, name))| {
+            let proto = if is_udp { proto::UDP } else { proto::TCP };
+            let (src, dst, sport, dport) = if way { (1, 2, 40_000, 53) } else { (2, 1, 53, 40_000) };
+            let packet = Packet { src, dst, sport, dport, proto, ts_ns, seq, ack, tcp_flags, window, name, ..echo(0) };
+            let may_be_rtp = is_udp && tcp_flags & 1 == 1;
+            Packet { payload_len: payload * 100, may_be_rtp, tunnel_id: ack & 1, opcode: tcp_flags >> 6, ..packet }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn whatever_comes_each_segment_sent_again_is_of_one_kind(packets in proptest::collection::vec(conversing(), 0..200)) {
+        let mut core = core(1);
+        packets.iter().for_each(|packet| core.packet(0, packet));
+        for (number, flow) in core.flows.iter() {
+            let health = core.flows.health(number).troubles;
+            prop_assert_eq!(health.retransmitted, health.fast + health.timeout + health.spurious + health.out_of_order);
+            prop_assert!(u64::from(health.duplicate_acks) <= flow.packets());
+            let media = core.flows.media(number);
+            prop_assert!(media.is_none_or(|media| media.packets <= flow.packets()));
+        }
+        let (points, services, media) = crate::health_rows::Sums::new(1).rows(&core);
+        prop_assert_eq!((points.len(), media.len()), (1, 0));
+        prop_assert!(services.len() <= 4);
     }
 }
 

@@ -37,14 +37,14 @@ impl Largest {
     pub fn note(&mut self, core: &Core) {
         for number in core.flows.gone().flat_map(|(ways, _)| ways) {
             let flow = core.flows.flow(number);
-            if flow.packets == 0 {
+            if flow.packets() == 0 {
                 continue;
             }
             self.gone += 1;
-            if self.top > 0 && flow.bytes >= self.least {
+            if self.top > 0 && flow.bytes() >= self.least {
                 // A row is plain names, numbers and lists: this cannot fail.
                 let row = serde_json::to_value(flow_row(core, number, flow)).unwrap_or_default();
-                self.kept.push((flow.bytes, row));
+                self.kept.push((flow.bytes(), row));
                 self.prune();
             }
         }

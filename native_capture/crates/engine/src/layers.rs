@@ -68,6 +68,7 @@ impl Default for Layers {
 
 impl Layers {
     /// Count one frame. Most frames are plain: they cost a handful of comparisons.
+    #[inline]
     pub fn count(&mut self, packet: &Packet) {
         if packet.is_ip() {
             self.ecn[usize::from(packet.ecn & 3)] += 1;

@@ -60,14 +60,14 @@ impl Usage {
 impl Core {
     /// Is the sender within its hours and its peak? A flow that began within its hours and has moved much by now is bulk.
     pub(crate) fn judge_limits(&mut self, number: u32, point: u16, packet: &Packet) {
-        let who = self.flows.flow(number).who;
+        let who = self.flows.flow(number).dscp.who;
         let Some(bundle) = self.judge.bundle().cloned() else { return };
         let (Some(identity), Some(usage)) = (bundle.identity(who), self.limits.0.get_mut(who as usize)) else { return };
         let is_over = usage.is_over(identity, packet);
         if usage.is_outside(identity, packet) {
             let flow = self.flows.flow(number);
             let began_inside = identity.window.as_ref().is_some_and(|window| window.holds(flow.first_ns));
-            let (name, what) = match began_inside && flow.bytes >= thresholds::BULK_BYTES {
+            let (name, what) = match began_inside && flow.bytes() >= thresholds::BULK_BYTES {
                 true => (Name::BulkIntoBusinessHours, Counted::Bulk),
                 false => (Name::OutsideWindow, Counted::Hours),
             };

@@ -11,9 +11,11 @@ use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::core::{Core, Size, IDLE_NS};
+use crate::health_rows::Sums;
 use crate::lane::{earliest, Lane};
 use crate::largest::Largest;
 use crate::look::look;
+use crate::names::Names;
 use crate::queues::Queues;
 use crate::recording::{Form, Recorder, Sink, Stopped};
 use crate::report;
@@ -88,6 +90,7 @@ impl std::error::Error for AnalyseError {}
 
 /// One file being read. `error`: why reading ended early.
 pub(crate) struct Input {
+    point: u16,
     pub path: PathBuf,
     pub error: Option<SourceError>,
     pub lane: Lane,
@@ -102,25 +105,28 @@ pub(crate) struct Input {
 
 impl Input {
     /// Read ahead.
-    fn fill(&mut self, ahead: usize) {
+    fn fill(&mut self, ahead: usize, names: &mut Names) {
         while !self.ended && self.lane.len() < ahead {
-            if let Some(packet) = self.next() {
+            if let Some(packet) = self.next(names) {
                 self.lane.push(packet);
             }
         }
     }
 
     /// The next packets in the file's own order.
-    fn read(&mut self, count: usize, into: &mut Vec<Packet>) {
+    fn read(&mut self, count: usize, into: &mut Vec<Packet>, names: &mut Names) {
         while !self.ended && into.len() < count {
-            into.extend(self.next());
+            into.extend(self.next(names));
         }
     }
 
-    fn next(&mut self) -> Option<Packet> {
+    fn next(&mut self, names: &mut Names) -> Option<Packet> {
         match self.file.next_frame() {
             Ok(Some(frame)) => {
-                let packet = look(&frame, &self.signatures);
+                let mut packet = look(&frame, &self.signatures);
+                if packet.payload_len > 0 {
+                    names.look(self.point, &mut packet, frame.bytes);
+                }
                 if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
                     self.cut += 1;
                     let above = frame.bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0);
@@ -148,11 +154,12 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
     let signatures = Arc::new(signatures);
     let mut inputs = Vec::new();
-    for (_, path) in &request.points {
+    for (point, (_, path)) in request.points.iter().enumerate() {
         let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
         let lane = Lane::default();
         let (path, signatures) = (path.clone(), Arc::clone(&signatures));
         inputs.push(Input {
+            point: point as u16,
             path,
             error: None,
             lane,
@@ -182,6 +189,7 @@ struct Run {
     verdicts: HashMap<String, Verdict>,
     recorder: Option<Recorder>,
     largest: Largest,
+    sums: Sums,
     packets: u64,
 }
 
@@ -201,15 +209,16 @@ impl Run {
             core.set_queues(queues);
         }
         let recorder = request.records.map(Recorder::new);
-        Ok(Self { core, verdicts: HashMap::new(), recorder, largest: Largest::new(request.top), packets: 0 })
+        let (largest, sums) = (Largest::new(request.top), Sums::new(names.len()));
+        Ok(Self { core, verdicts: HashMap::new(), recorder, largest, sums, packets: 0 })
     }
 
     /// One file alone is taken in its own order, a handful of packets at a time.
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
         let mut batch = Vec::with_capacity(BATCH);
         while !input.ended {
-            input.read(BATCH, &mut batch);
-            self.core.warm(0, &batch);
+            input.read(BATCH, &mut batch, &mut self.core.names);
+            self.core.warm(0, &mut batch);
             let count = batch.len() as u64;
             for packet in batch.drain(..) {
                 self.core.packet(0, &packet);
@@ -221,11 +230,11 @@ impl Run {
 
     /// Several files by the times of their packets.
     fn together(&mut self, inputs: &mut [Input], sink: &mut dyn Sink) -> Result<(), Stopped> {
-        inputs.iter_mut().for_each(|input| input.fill(AHEAD));
+        inputs.iter_mut().for_each(|input| input.fill(AHEAD, &mut self.core.names));
         while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
             let Some(packet) = inputs[number].lane.pop() else { break };
             self.core.packet(number as u16, &packet);
-            inputs[number].fill(AHEAD);
+            inputs[number].fill(AHEAD, &mut self.core.names);
             self.settle(1, sink)?;
         }
         Ok(())
@@ -239,6 +248,7 @@ impl Run {
         let has_gone = self.core.flows.gone().next().is_some();
         if let Some(recorder) = self.recorder.as_mut().filter(|_| has_gone) {
             self.largest.note(&self.core);
+            self.sums.note_gone(&self.core);
             recorder.drain(&mut self.core, sink)?;
         }
         let before = self.packets / TICK;
@@ -254,10 +264,11 @@ impl Run {
         keep_latest(&mut self.core.verdicts, &mut self.verdicts);
         if let Some(recorder) = &mut self.recorder {
             self.largest.note(&self.core);
+            self.sums.note_gone(&self.core);
             recorder.finish(&mut self.core, sink)?;
             sink.tick(self.packets, recorder.records)?;
         }
-        Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest))
+        Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest, self.sums))
     }
 }
 

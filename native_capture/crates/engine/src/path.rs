@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nc_correlate::Delays;
+use nc_flow::Delays;
 use nc_flow::{FlowKey, KeyedState};
 
 /// Most different (flow, from, to) changes that are told apart.

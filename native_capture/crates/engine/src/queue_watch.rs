@@ -46,7 +46,7 @@ impl Core {
     }
 
     fn is_core(&self, flow: u32) -> bool {
-        let who = if flow == NO_FLOW { 0 } else { self.flows.flow(flow).who };
+        let who = if flow == NO_FLOW { 0 } else { self.flows.flow(flow).dscp.who };
         let identity = self.judge.bundle().and_then(|bundle| bundle.identity(who));
         identity.is_some_and(|identity| identity.core)
     }
@@ -99,7 +99,14 @@ impl Core {
                     senders[at].bytes += bytes;
                 }
                 None if senders.len() < MOST_SENDERS => {
-                    senders.push(Sender { key, server_port, who: record.who, dscp, packets: *packets, bytes: *bytes });
+                    senders.push(Sender {
+                        key,
+                        server_port,
+                        who: record.dscp.who,
+                        dscp,
+                        packets: *packets,
+                        bytes: *bytes,
+                    });
                 }
                 None => {}
             }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use nc_decode::NO_VLAN;
-use nc_flow::{Flow, Gone};
+use nc_flow::Gone;
 use nc_records::{write_line, Block, End, IpfixWriter, Mark, Record, Source};
 
 use crate::core::Core;
@@ -83,7 +83,7 @@ impl Recorder {
     }
 
     pub fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
-        let seen = ways.map(|way| Some(way).filter(|way| core.flows.flow(*way).packets > 0));
+        let seen = ways.map(|way| Some(way).filter(|way| core.flows.flow(*way).packets() > 0));
         self.add_pair(seen.map(|way| way.map(|way| record(core, way, ended))));
     }
 
@@ -171,7 +171,7 @@ impl Exporting {
         let due: Vec<[u32; 2]> = core.flows.conversations().filter(|ways| self.is_due(core, *ways, now_ns)).collect();
         for ways in due {
             self.add(core, ways, End::Active);
-            for way in ways.into_iter().filter(|way| core.flows.flow(*way).packets > 0) {
+            for way in ways.into_iter().filter(|way| core.flows.flow(*way).packets() > 0) {
                 self.told.insert(way, record(core, way, End::Active).without_names());
             }
         }
@@ -188,14 +188,14 @@ impl Exporting {
             let flow = core.flows.flow(*way);
             let since_ns = self.told.get(way).and_then(|told| told.last_ns).unwrap_or(flow.first_ns);
             let told = self.told.get(way).and_then(|told| told.packets).unwrap_or(0);
-            flow.packets > told && since_ns.saturating_add(ACTIVE_NS) <= now_ns
+            flow.packets() > told && since_ns.saturating_add(ACTIVE_NS) <= now_ns
         })
     }
 
     fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
         let since = |way: u32| {
             let whole =
-                Some(way).filter(|way| core.flows.flow(*way).packets > 0).map(|way| record(core, way, ended))?;
+                Some(way).filter(|way| core.flows.flow(*way).packets() > 0).map(|way| record(core, way, ended))?;
             let news = match self.told.get(&way) {
                 Some(told) => whole.since(told),
                 None => whole,
@@ -247,9 +247,9 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
         vlan: tag(key.vlan >> 16),
         inner_vlan: tag(key.vlan & 0xffff),
         server_port: Some(core.flows.server_port(number)),
-        packets: Some(flow.packets),
-        bytes: Some(flow.bytes),
-        ip_bytes: Some(flow.ip_bytes),
+        packets: Some(flow.packets()),
+        bytes: Some(flow.bytes()),
+        ip_bytes: Some(flow.ip_bytes()),
         sampling: Some(1),
         first_ns: Some(flow.first_ns),
         last_ns: Some(flow.last_ns),
@@ -258,7 +258,7 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
             .into_iter()
             .map(|(dscp, c)| Mark { dscp, packets: c.packets, bytes: Some(c.bytes) })
             .collect(),
-        tcp: tcp(flow, key.proto),
+        tcp: tcp(core, number, key.proto),
         signatures: core.signatures_of(number).map(|(signature, _)| Cow::Borrowed(signature.name.as_str())).collect(),
         src_name: name(key.src),
         dst_name: name(key.dst),
@@ -267,8 +267,8 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
 }
 
 /// In the order of [`nc_records::TCP`]; nothing is known of what is no TCP.
-fn tcp(flow: &Flow, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
-    let c = flow.tcp();
+fn tcp(core: &Core, number: u32, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
+    let c = core.flows.tcp(number);
     let all = [c.data_segments, c.retransmitted, c.syn_retransmitted, c.fin_retransmitted, c.zero_window];
     all.map(|count| (proto == nc_decode::proto::TCP).then_some(count))
 }

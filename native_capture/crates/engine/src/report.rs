@@ -3,15 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use nc_correlate::Delays;
-use nc_decode::NO_VLAN;
+use nc_decode::{proto, NO_VLAN};
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Flow, FlowKey, Signature, Strength, TcpCounts, Transport, Visibility};
+use nc_flow::{address, protocol, Delays, Flow, FlowKey, Signature, Strength, TcpCounts, Transport, Visibility};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
+use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
+use crate::media_rows::{media_row, streams, MediaRow, StreamRow};
+use crate::names::NameSource;
 use crate::offline::{is_partial, Input};
 use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
@@ -43,6 +45,8 @@ struct Report<'a> {
     points: Vec<PointRow<'a>>,
     flows: Vec<Row<'a>>,
     flows_total: usize,
+    services: Vec<ServiceRow<'a>>,
+    media: Vec<StreamRow<'a>>,
     verdicts: Vec<Verdict>,
     path: Option<PathRow<'a>>,
     roce: RoceReport<'a>,
@@ -59,6 +63,8 @@ struct Overflow {
     late: u64,
     rewrites: u64,
     signatures: u64,
+    health: u64,
+    names: u64,
 }
 
 #[derive(Serialize)]
@@ -89,6 +95,7 @@ struct PointRow<'a> {
     microbursts: Vec<BurstRow<'a>>,
     saturations: Vec<BurstRow<'a>>,
     tcp: TcpRow,
+    health: HealthSums,
 }
 
 #[derive(Serialize)]
@@ -131,6 +138,13 @@ pub(crate) struct FlowRow<'a> {
     last_ns: u64,
     dscp: ByMark<MarkRow>,
     tcp: TcpRow,
+    half_seen: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<HealthRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rtp: Option<MediaRow>,
+    server_name: Option<&'a str>,
+    name_source: Option<NameSource>,
     signatures: Vec<SignatureRow<'a>>,
     identity: Ends<'a>,
 }
@@ -200,6 +214,7 @@ pub(crate) fn write(
     mut verdicts: Vec<Verdict>,
     top: Option<usize>,
     largest: Largest,
+    sums: Sums,
 ) -> Vec<u8> {
     verdicts.sort_by(|a, b| {
         let key = |v: &Verdict| (v.first_ns, v.name, v.server_port, v.dscp);
@@ -213,7 +228,9 @@ pub(crate) fn write(
         queue_rows::rows(core, number, losses.as_ref().map(|losses| &losses.lost[from]))
     };
     let points = core.points.iter().zip(inputs).enumerate();
-    let points = points.map(|(number, (point, input))| point_row(point, input, rows(number))).collect();
+    let (healths, services, gone_media) = sums.rows(core);
+    let points =
+        points.map(|(number, (point, input))| point_row(point, input, rows(number), healths[number])).collect();
     let report = Report {
         schema: "policyhub.flows/1",
         engine: env!("CARGO_PKG_VERSION"),
@@ -224,6 +241,8 @@ pub(crate) fn write(
         points,
         flows_total: core.flows.iter().count() + largest.gone,
         flows: largest.merge(flow_rows(core, top)),
+        services,
+        media: streams(core, gone_media),
         verdicts,
         path: path_row(core),
         roce: roce_rows::report(core, top),
@@ -235,6 +254,8 @@ pub(crate) fn write(
             late: core.points.iter().map(|point| point.clock.late()).sum(),
             rewrites: core.path.as_ref().map_or(0, |path| path.rewrites_overflow),
             signatures: core.flows.sightings_overflow(),
+            health: core.flows.health_overflow(),
+            names: core.names.overflow,
         },
     };
     // Every key is a string and every value a plain number, string or list: serialising cannot fail.
@@ -258,7 +279,7 @@ fn signature_row<'a>((signature, packets): (&'a Arc<Signature>, u32)) -> Signatu
     SignatureRow { name: &signature.name, strength: signature.strength, packets, visibility: signature.visibility }
 }
 
-fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a>) -> PointRow<'a> {
+fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a>, health: HealthSums) -> PointRow<'a> {
     let totals = point.clock.totals().iter().enumerate().filter(|(_, mark)| mark.packets > 0);
     let dscp = totals.map(|(mark, sum)| {
         (mark as u8, DscpRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
@@ -282,6 +303,7 @@ fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a
         microbursts: rows.microbursts,
         saturations: rows.saturations,
         tcp: tcp_row(&point.tcp),
+        health,
     }
 }
 
@@ -304,13 +326,13 @@ fn flow_rows(core: &Core, top: Option<usize>) -> Vec<(u64, FlowRow<'_>)> {
     let mut all: Vec<(u32, &Flow)> = core.flows.iter().collect();
     if top < all.len() {
         // Only those with as many bytes as the last one wanted are put in order.
-        let (_, last, _) = all.select_nth_unstable_by_key(top - 1, |(_, flow)| std::cmp::Reverse(flow.bytes));
-        let least = last.1.bytes;
-        all.retain(|(_, flow)| flow.bytes >= least);
+        let (_, last, _) = all.select_nth_unstable_by_key(top - 1, |(_, flow)| std::cmp::Reverse(flow.bytes()));
+        let least = last.1.bytes();
+        all.retain(|(_, flow)| flow.bytes() >= least);
     }
-    all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes), core.flows.key(*number), flow.point));
+    all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes()), core.flows.key(*number), flow.point));
     all.truncate(top);
-    all.into_iter().map(|(number, flow)| (flow.bytes, flow_row(core, number, flow))).collect()
+    all.into_iter().map(|(number, flow)| (flow.bytes(), flow_row(core, number, flow))).collect()
 }
 
 pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
@@ -320,6 +342,7 @@ pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<
         let realm = &core.judge.places().get(usize::from(flow.point))?.realm;
         Some(bundle.identity(bundle.find(realm, key.version, address))?.name.as_str())
     };
+    let named = core.names.of(core.flows.name(number), &core.flows.service(number), core.points_of(key.realm));
     let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
     FlowRow {
         point: &core.points[usize::from(flow.point)].name,
@@ -331,14 +354,20 @@ pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<
         vlan: tag(key.vlan >> 16),
         inner_vlan: tag(key.vlan & 0xffff),
         server_port: ServerPort::of(core.flows.server_port(number)),
-        packets: flow.packets,
-        bytes: flow.bytes,
+        packets: flow.packets(),
+        bytes: flow.bytes(),
         first_ns: flow.first_ns,
         last_ns: flow.last_ns,
         dscp: ByMark(
             flow.marks().into_iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect(),
         ),
-        tcp: tcp_row(&flow.tcp()),
+        tcp: tcp_row(&core.flows.tcp(number)),
+        half_seen: !core.flows.is_answered(number),
+        health: (key.proto == proto::TCP)
+            .then(|| health_rows::health_row(&core.flows.health(number), core.flows.is_answered(number))),
+        rtp: core.flows.media(number).as_ref().map(media_row),
+        server_name: named.map(|(name, _)| name),
+        name_source: named.map(|(_, source)| source),
         signatures: core.signatures_of(number).map(signature_row).collect(),
         identity: Ends { src: name(key.src), dst: name(key.dst) },
     }

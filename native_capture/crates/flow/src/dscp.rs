@@ -10,9 +10,10 @@ pub struct DscpCount {
 }
 
 /// The marks of one flow. Nearly all flows have one, whose packets and bytes are those of the flow; the second different mark
-/// costs an allocation.
+/// costs an allocation. `who`: whose marks they are, the flow's cache of its source's identity.
 #[derive(Clone, Debug, Default)]
 pub struct DscpSet {
+    pub who: u32,
     only: u8,
     seen: u8,
     matched: u32,
@@ -39,6 +40,12 @@ pub enum Counted {
 }
 
 impl DscpSet {
+    /// Whether a packet of this mark needs no counting, since the flow has no other one: its totals are those of the mark.
+    #[inline]
+    pub fn is_only(&self, dscp: u8) -> bool {
+        self.many.is_none() && self.only == dscp
+    }
+
     /// Count a packet of `bytes`; `before` are the flow's packets and bytes without it.
     pub fn add(&mut self, dscp: u8, bytes: u32, before: (u64, u64)) {
         if self.many.is_none() {

@@ -1,12 +1,12 @@
 //! What makes two packets the same flow, and a hash that strangers cannot steer.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use nc_decode::Packet;
 
 /// One direction of a conversation. Addresses as in [`Packet`]; `realm` is the number of the point's realm.
 /// `vlan` holds both tags; 0xffff_ffff when untagged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
     pub src: u128,
     pub dst: u128,
@@ -16,6 +16,16 @@ pub struct FlowKey {
     pub realm: u16,
     pub proto: u8,
     pub version: u8,
+}
+
+/// In few words: this is done for every packet.
+impl Hash for FlowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(self.src);
+        state.write_u128(self.dst);
+        state.write_u64(u64::from(self.sport) << 48 | u64::from(self.dport) << 32 | u64::from(self.vlan));
+        state.write_u64(u64::from(self.realm) << 16 | u64::from(self.proto) << 8 | u64::from(self.version));
+    }
 }
 
 impl FlowKey {

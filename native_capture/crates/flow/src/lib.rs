@@ -2,35 +2,53 @@
 //!
 //! Bounded: what does not fit is counted as overflow. No allocation per packet, no clock but the packets'.
 
+mod delays;
 mod dscp;
 mod fill;
+mod flow;
 mod fragments;
+mod health;
 mod index;
 mod key;
+mod media;
 mod names;
 mod pauses;
+mod pool;
 mod psn;
 mod queue;
+mod readings;
+mod responses;
 mod roce;
 mod services;
 mod signature;
+mod span;
 mod table;
 mod tcp;
+mod timing;
+mod totals;
 mod tracker;
+mod trouble;
 
+pub use delays::Delays;
 pub use dscp::{Counted, DscpClock, DscpCount, DscpSet, DscpTotals};
 pub use fill::{Burst, Fill, FillMeter, Passages, Slice};
+pub use flow::Flow;
 pub use fragments::Fragments;
 pub use key::{FlowKey, KeyedState};
+pub use media::Media;
 pub use names::{address, protocol};
 pub use pauses::{PauseMeter, PauseSecond, PauseTotals, REFERENCE_BPS, WHOLE_LINK};
 pub use psn::{Psn, Stream};
 pub use queue::{PortQueues, QueueSetting};
+pub use readings::FlowHealth;
+pub use responses::{ResponseTimes, Service};
 pub use roce::{is_data, QpFlow, Refusals, RoceEnds, RoceEvent, RoceTable, NO_QP};
 pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,
 };
-pub use table::{Flow, FlowTable, Gone, Limits};
+pub use table::{FlowTable, Gone, Limits};
 pub use tcp::{TcpCounts, TcpDirection, TcpEvent};
+pub use timing::RoundTrips;
 pub use tracker::TcpTracker;
+pub use trouble::Troubles;

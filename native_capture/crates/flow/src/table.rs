@@ -2,13 +2,14 @@
 
 use std::hash::BuildHasher;
 
-use nc_decode::{tcp_flag, Packet};
+use nc_decode::{proto, tcp_flag, Packet};
 
-use crate::dscp::DscpSet;
+use crate::flow::{Flow, Talk};
+use crate::health::Health;
 use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
 use crate::signature::{Found, Sample, Signatures, Tally};
-use crate::tcp::{TcpCounts, TcpDirection, TcpEvent};
+use crate::tcp::TcpEvent;
 
 /// A flow with a packet this recent is never pushed out: its packets may still be on their way to another point.
 const RECENT_NS: u64 = 2_000_000_000;
@@ -22,82 +23,6 @@ const LOOK: usize = 32;
 pub struct Limits {
     pub flows: usize,
     pub idle_ns: Option<u64>,
-}
-
-/// The measured life of one direction. `bytes` of frames, `ip_bytes` from the IP header on. `point`: where it was seen first. `vlan`: its tags. `who`: its cache of the source's identity, good for `who_version`.
-#[derive(Clone, Debug, Default)]
-pub struct Flow {
-    pub first_ns: u64,
-    pub last_ns: u64,
-    pub packets: u64,
-    pub bytes: u64,
-    pub ip_bytes: u64,
-    pub dscp: DscpSet,
-    pub who: u32,
-    pub who_version: u32,
-    vlan: u32,
-    tcp: [u32; 5],
-    direction: TcpDirection,
-    pub point: u16,
-}
-
-impl Flow {
-    pub fn tcp(&self) -> TcpCounts {
-        let [data, again, syn, fin, zero] = self.tcp.map(u64::from);
-        TcpCounts {
-            data_segments: data,
-            retransmitted: again,
-            syn_retransmitted: syn,
-            fin_retransmitted: fin,
-            zero_window: zero,
-        }
-    }
-
-    /// Packets and bytes of each mark, ascending.
-    pub fn marks(&self) -> Vec<(u8, crate::DscpCount)> {
-        self.dscp.counts((self.packets, self.bytes))
-    }
-
-    fn count(&mut self, point: u16, vlan: u32, packet: &Packet) -> TcpEvent {
-        if self.packets == 0 {
-            (self.first_ns, self.point, self.vlan) = (packet.ts_ns, point, vlan);
-        }
-        self.first_ns = self.first_ns.min(packet.ts_ns);
-        self.last_ns = self.last_ns.max(packet.ts_ns);
-        self.dscp.add(packet.dscp, packet.frame_len, (self.packets, self.bytes));
-        self.packets += 1;
-        self.bytes += u64::from(packet.frame_len);
-        self.ip_bytes += u64::from(packet.l3_len);
-        if !packet.is_tcp() {
-            return TcpEvent::default();
-        }
-        let event = self.direction.observe(packet);
-        let flags =
-            [event.data, event.retransmitted, event.syn_retransmitted, event.fin_retransmitted, event.zero_window];
-        for (sum, flag) in self.tcp.iter_mut().zip(flags) {
-            *sum = sum.saturating_add(u32::from(flag));
-        }
-        event
-    }
-}
-
-/// Both directions of one conversation. `key`: as [`FlowKey::conversation`] gives it; its `vlan` is 0, or the tags that set this
-/// conversation apart from another of the same endpoints.
-#[derive(Clone, Debug)]
-struct Talk {
-    key: FlowKey,
-    tag: u32,
-    /// Of its tally of signatures, 0 for none.
-    found: u32,
-    server_port: u16,
-    alive: bool,
-    ways: [Flow; 2],
-}
-
-impl Talk {
-    fn last_ns(&self) -> u64 {
-        self.ways[0].last_ns.max(self.ways[1].last_ns)
-    }
 }
 
 /// Why the table let go of a conversation.
@@ -121,6 +46,7 @@ pub struct FlowTable {
     /// Conversations that are over and wait to be written down, when somebody does; with why.
     gone: Option<Vec<(u32, Gone)>>,
     found: Found,
+    pub(crate) health: Health,
     overflow: u64,
     sweep: usize,
 }
@@ -135,6 +61,7 @@ impl FlowTable {
             free: Vec::new(),
             gone: None,
             found: Found::default(),
+            health: Health::new(limits.flows),
             overflow: 0,
             sweep: 0,
         }
@@ -143,30 +70,39 @@ impl FlowTable {
     /// Account one packet; None (and one more overflow) when the table is full and the conversation is new.
     pub fn observe(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
         let (both, way) = key.conversation();
-        let number = match self.find(both, way, key.vlan) {
+        let tag = if packet.flow_tag == 0 { self.tag(&both) } else { packet.flow_tag };
+        let number = match self.find(tag, both, way, key.vlan) {
             Some(number) => number,
             None => self.begin(both, way, key, packet)?,
         };
-        let talk = self.talk_mut(number);
-        let event = talk.ways[way].count(point, key.vlan, packet);
-        if let Some(port) = syn_target(packet).filter(|_| packet.is_tcp()) {
-            talk.server_port = port;
+        let (talk, health) = self.talk_and_health(number);
+        let last_ns = talk.ways[way].last_ns;
+        talk.ways[way].count(point, key.vlan, packet);
+        let mut event = TcpEvent::default();
+        if packet.is_tcp() {
+            if let Some(port) = syn_target(packet) {
+                talk.server_port = port;
+            }
+            event = health.observe(talk, way, packet);
+        } else if packet.proto == proto::UDP {
+            health.observe_udp(talk, way, packet, last_ns);
         }
         Some((number << 1 | way as u32, event))
     }
 
-    /// Bring what these packets will need near, all at once instead of one after the other.
-    pub fn warm(&self, keys: impl Iterator<Item = FlowKey>) {
+    /// Bring what these packets will need near, all at once instead of one after the other. Their keys are worked out once.
+    pub fn warm<'a>(&self, packets: impl Iterator<Item = (FlowKey, &'a mut Packet)>) {
         let mut tags = [0; 64];
         let mut count = 0;
-        for (key, tag) in keys.zip(tags.iter_mut()) {
+        for ((key, packet), tag) in packets.zip(tags.iter_mut()) {
             *tag = self.tag(&key.conversation().0);
+            packet.flow_tag = *tag;
             std::hint::black_box(self.index.touch(*tag));
             count += 1;
         }
         for tag in &tags[..count] {
             if let Some(number) = self.index.touch(*tag) {
-                std::hint::black_box(self.talk(number).tag);
+                std::hint::black_box(self.health.timings.get(self.talk(number).timing));
             }
         }
     }
@@ -176,12 +112,12 @@ impl FlowTable {
     }
 
     /// The conversation whose direction `way` carries these tags, or was not seen yet.
-    fn find(&self, both: FlowKey, way: usize, vlan: u32) -> Option<u32> {
+    fn find(&self, tag: u32, both: FlowKey, way: usize, vlan: u32) -> Option<u32> {
         let fits = |number: &u32| {
             let flow = &self.talk(*number).ways[way];
-            flow.packets == 0 || flow.vlan == vlan
+            flow.packets() == 0 || flow.vlan == vlan
         };
-        let first = self.lookup(&both)?;
+        let first = self.index.find(tag, |number| self.talk(number).key == both)?;
         if fits(&first) {
             return Some(first);
         }
@@ -198,10 +134,10 @@ impl FlowTable {
             return None;
         }
         // The endpoints are known with other tags in this direction: a conversation of its own.
-        let taken = self.lookup(&both).is_some_and(|number| self.talk(number).ways[way].packets > 0);
+        let taken = self.lookup(&both).is_some_and(|number| self.talk(number).ways[way].packets() > 0);
         let both = if taken { FlowKey { vlan: apart(key.vlan), ..both } } else { both };
         let tag = self.tag(&both);
-        let talk = Talk { key: both, tag, found: 0, server_port: key.dport, alive: true, ways: Default::default() };
+        let talk = Talk::new(both, key.dport);
         let number = match self.free.pop() {
             Some(number) => {
                 *self.talk_mut(number) = talk;
@@ -227,12 +163,16 @@ impl FlowTable {
         }
     }
 
-    fn talk(&self, number: u32) -> &Talk {
+    pub(crate) fn talk(&self, number: u32) -> &Talk {
         &self.pieces[number as usize / PIECE][number as usize % PIECE]
     }
 
     fn talk_mut(&mut self, number: u32) -> &mut Talk {
         &mut self.pieces[number as usize / PIECE][number as usize % PIECE]
+    }
+
+    pub(crate) fn talk_and_health(&mut self, number: u32) -> (&mut Talk, &mut Health) {
+        (&mut self.pieces[number as usize / PIECE][number as usize % PIECE], &mut self.health)
     }
 
     pub fn flow(&self, number: u32) -> &Flow {
@@ -262,10 +202,11 @@ impl FlowTable {
     /// Account a signature that this packet of the flow shows; it was counted by `observe` before.
     pub fn sighted(&mut self, number: u32, packet: &Packet, signatures: &Signatures) {
         let flow = self.flow(number);
-        let place = if packet.is_tcp() { u64::from(flow.tcp[0]) } else { flow.packets };
+        let place = if packet.is_tcp() { u64::from(flow.data_segments) } else { flow.packets() };
         let sample = Sample { place, to_server: packet.dport == self.server_port(number) };
         if signatures.accept(packet.signature, sample).is_some() {
-            let handle = self.found.add(self.talk(number >> 1).found, packet.signature);
+            let mut handle = self.talk(number >> 1).found;
+            self.found.add(&mut handle, packet.signature);
             self.talk_mut(number >> 1).found = handle;
         }
     }
@@ -282,14 +223,14 @@ impl FlowTable {
 
     /// Whether the other direction was seen as well.
     pub fn is_answered(&self, number: u32) -> bool {
-        self.talk(number >> 1).ways[(number & 1 ^ 1) as usize].packets > 0
+        self.talk(number >> 1).ways[(number & 1 ^ 1) as usize].packets() > 0
     }
 
     /// Directions with packets.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
         let talks = self.pieces.iter().flatten().enumerate().filter(|(_, talk)| talk.alive);
         talks.flat_map(|(number, talk)| {
-            let ways = talk.ways.iter().enumerate().filter(|(_, flow)| flow.packets > 0);
+            let ways = talk.ways.iter().enumerate().filter(|(_, flow)| flow.packets() > 0);
             ways.map(move |(way, flow)| ((number << 1 | way) as u32, flow))
         })
     }
@@ -363,9 +304,8 @@ impl FlowTable {
     }
 
     fn forget(&mut self, number: u32, why: Gone) {
-        let talk = self.talk_mut(number);
-        talk.alive = false;
-        let tag = talk.tag;
+        self.talk_mut(number).alive = false;
+        let tag = self.tag(&self.talk(number).key);
         self.index.remove(tag, number);
         match &mut self.gone {
             Some(gone) => gone.push((number, why)),
@@ -374,7 +314,9 @@ impl FlowTable {
     }
 
     fn recycle(&mut self, number: u32) {
-        self.found.release(self.talk(number).found);
+        let talk = &self.pieces[number as usize / PIECE][number as usize % PIECE];
+        self.found.release(talk.found);
+        self.health.release(talk);
         self.free.push(number);
     }
 }
@@ -444,14 +386,9 @@ mod tests {
         assert_ne!(routed.map(|n| n >> 1), ask.map(|n| n >> 1));
         assert_eq!(see(&mut table, &tagged), ask);
         assert_eq!(see(&mut table, &Packet { vlan: 8, ..tagged }), routed);
-        let keys: Vec<_> = table.iter().map(|(number, flow)| (table.key(number).vlan >> 16, flow.packets)).collect();
+        let keys: Vec<_> = table.iter().map(|(number, flow)| (table.key(number).vlan >> 16, flow.packets())).collect();
         assert_eq!(keys.len(), 3);
         assert_eq!(table.key(ask.unwrap_or(0)).sport, 40_000);
-    }
-
-    #[test]
-    fn a_conversation_with_one_mark_fits_what_the_design_says() {
-        assert!(std::mem::size_of::<Talk>() + 16 <= 320, "{}", std::mem::size_of::<Talk>());
     }
 
     #[test]
@@ -473,7 +410,7 @@ mod tests {
         see(&mut table, &packet(1, 9, 0));
         table.expire(5_000, 10);
         see(&mut table, &packet(2, 9, 5_000));
-        let told: Vec<_> = table.gone().map(|(ways, why)| (ways.map(|way| table.flow(way).packets), why)).collect();
+        let told: Vec<_> = table.gone().map(|(ways, why)| (ways.map(|way| table.flow(way).packets()), why)).collect();
         assert_eq!(told, [([1, 0], Gone::Idle)]);
         table.let_go();
         assert_eq!((table.gone().count(), table.conversations().count(), table.records()), (0, 1, 2));

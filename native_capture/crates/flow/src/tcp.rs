@@ -32,15 +32,33 @@ impl TcpCounts {
     }
 }
 
+/// What is known of a direction.
+pub(crate) mod known {
+    pub const HIGHEST: u8 = 1;
+    pub const ISN: u8 = 2;
+    pub const FIN: u8 = 4;
+    pub const ACKED: u8 = 8;
+    /// A segment is being timed.
+    pub const TIMED: u8 = 16;
+    /// And it is the SYN.
+    pub const SYN: u8 = 32;
+    /// The client's question waits for an answer.
+    pub const ASKED: u8 = 64;
+    /// The last acknowledgement was a repeated one.
+    pub const REPEATS: u8 = 128;
+}
+
 /// Sequence state of one direction of one connection. Sequence numbers are compared modulo 2^32 (RFC 9293, 3.4).
+/// `acked`: the highest acknowledgement sent, `window`: the last one offered, `resets`: sent, 255 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpDirection {
-    highest: u32,
-    isn: u32,
+    pub(crate) highest: u32,
+    pub(crate) isn: u32,
     fin: u32,
-    has_highest: bool,
-    has_isn: bool,
-    has_fin: bool,
+    pub(crate) acked: u32,
+    pub(crate) window: u16,
+    known: u8,
+    pub(crate) resets: u8,
 }
 
 impl TcpDirection {
@@ -54,33 +72,55 @@ impl TcpDirection {
         let mut event = TcpEvent::default();
         let mut first = packet.seq;
         if flags & tcp_flag::SYN != 0 {
-            event.syn_retransmitted = self.has_isn && self.isn == packet.seq;
+            event.syn_retransmitted = self.has(known::ISN) && self.isn == packet.seq;
             first = first.wrapping_add(1);
             if !event.syn_retransmitted {
-                *self = Self { isn: packet.seq, has_isn: true, highest: first, has_highest: true, ..Self::default() };
+                *self = Self { isn: packet.seq, highest: first, resets: self.resets, ..Self::default() };
+                self.know(known::ISN | known::HIGHEST);
             }
         }
         let end = first.wrapping_add(packet.payload_len);
         if packet.payload_len > 0 {
             event.data = true;
-            event.retransmitted = self.has_highest && !after(end, self.highest);
+            event.retransmitted = self.has(known::HIGHEST) && !after(end, self.highest);
             if !event.retransmitted {
                 self.highest = end;
-                self.has_highest = true;
+                self.know(known::HIGHEST);
             }
         }
         if flags & tcp_flag::FIN != 0 {
-            event.fin_retransmitted = self.has_fin && self.fin == end;
+            event.fin_retransmitted = self.has(known::FIN) && self.fin == end;
             self.fin = end;
-            self.has_fin = true;
+            self.know(known::FIN);
         }
         let control = tcp_flag::SYN | tcp_flag::FIN | tcp_flag::RST;
         event.zero_window = packet.window == 0 && flags & control == 0;
         event
     }
+
+    #[inline]
+    pub(crate) fn has(&self, what: u8) -> bool {
+        self.known & what == what
+    }
+
+    #[inline]
+    pub(crate) fn know(&mut self, what: u8) {
+        self.known |= what;
+    }
+
+    #[inline]
+    pub(crate) fn forget(&mut self, what: u8) {
+        self.known &= !what;
+    }
+
+    /// Data was sent beyond `ack`.
+    #[inline]
+    pub(crate) fn awaits(&self, ack: u32) -> bool {
+        self.has(known::HIGHEST) && after(self.highest, ack)
+    }
 }
 
-fn after(a: u32, b: u32) -> bool {
+pub(crate) fn after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
@@ -124,6 +164,13 @@ mod tests {
         let counts = count(&[syn(9), syn(9), segment(10, 1_000, 0), syn(5_000_000), segment(5_000_001, 10, 0)]);
         assert_eq!((counts.syn_retransmitted, counts.retransmitted), (1, 0));
         assert_eq!(count(&[syn(9), segment(10, 1_000, 0), syn(3), segment(4, 10, 0)]).retransmitted, 0);
+    }
+
+    #[test]
+    fn a_syn_that_comes_once_more_after_the_fin_is_repeated_all_the_same() {
+        let syn = segment(9, 0, tcp_flag::SYN);
+        let counts = count(&[syn, segment(10, 0, tcp_flag::FIN), syn]);
+        assert_eq!((counts.syn_retransmitted, counts.fin_retransmitted), (1, 0));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Sightings of conversations: beside the flow table, for the few that show any.
 
+use crate::pool::Pool;
+
 /// Different signatures kept of one conversation.
 const KINDS: usize = 4;
 /// Conversations with sightings at once.
@@ -32,47 +34,35 @@ impl Tally {
 }
 
 /// Tallies by handle; handle 0 is none.
-#[derive(Default)]
 pub struct Found {
-    tallies: Vec<Tally>,
-    free: Vec<u32>,
-    overflow: u64,
+    tallies: Pool<Tally>,
+    full: u64,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self { tallies: Pool::new(ROOM), full: 0 }
+    }
 }
 
 impl Found {
-    /// One more sighting for the tally `handle`, or a new one; returns the handle from now on.
-    pub fn add(&mut self, handle: u32, number: u8) -> u32 {
-        let handle = if handle == 0 { self.begin() } else { handle };
-        let kept = self.tallies.get_mut((handle as usize).wrapping_sub(1)).is_some_and(|tally| tally.add(number));
-        self.overflow += u64::from(!kept);
-        handle
-    }
-
-    fn begin(&mut self) -> u32 {
-        if let Some(handle) = self.free.pop() {
-            return handle;
-        }
-        if self.tallies.len() >= ROOM {
-            return 0;
-        }
-        self.tallies.push(Tally::default());
-        self.tallies.len() as u32
+    /// One more sighting for the tally `handle`, or a new one whose handle is put there.
+    pub fn add(&mut self, handle: &mut u32, number: u8) {
+        let kept = self.tallies.of(handle).is_none_or(|tally| tally.add(number));
+        self.full += u64::from(!kept);
     }
 
     pub fn get(&self, handle: u32) -> Tally {
-        self.tallies.get((handle as usize).wrapping_sub(1)).copied().unwrap_or_default()
+        self.tallies.get(handle).copied().unwrap_or_default()
     }
 
     /// The conversation is forgotten.
     pub fn release(&mut self, handle: u32) {
-        if let Some(tally) = self.tallies.get_mut((handle as usize).wrapping_sub(1)) {
-            *tally = Tally::default();
-            self.free.push(handle);
-        }
+        self.tallies.release(handle);
     }
 
     /// Sightings that found no room.
     pub fn overflow(&self) -> u64 {
-        self.overflow
+        self.full + self.tallies.overflow()
     }
 }

@@ -1,0 +1,32 @@
+"""Plain tables and figures for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int]) -> str:
+    """Columns under their heads, those of `right` at the right; nothing without rows."""
+    lines = [list(head), *map(list, rows)]
+    if len(lines) == 1:
+        return ""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    texts = []
+    for line in lines:
+        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))]
+        texts.append("  ".join(cells).rstrip())
+    return "\n".join([title, *(f"  {text}" for text in texts)])
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def ns(value: int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value / 1e6:.2f} ms" if value >= 10**6 else f"{value / 1e3:.1f} us"

@@ -1,0 +1,280 @@
+//! TCP health in the report: of each flow, of each point, and of each service beside the time it takes to answer.
+
+use std::collections::HashMap;
+
+use nc_decode::proto;
+use nc_detect::ServerPort;
+use nc_flow::{address, protocol, FlowHealth, KeyedState, ResponseTimes, RoundTrips, Service};
+use serde::Serialize;
+
+use crate::core::Core;
+use crate::media_rows::{stream_of, StreamOf};
+use crate::names::NameSource;
+
+/// Services that are summed up: those that answered, then those with troubles; the first of them are reported.
+const MOST: usize = 10_000;
+const ROWS: usize = 1_000;
+/// Names of one service that are weighed against each other.
+const NAMES: usize = 16;
+
+/// `flows[].health`: of a direction of a TCP conversation. None where both directions are needed and one was seen.
+#[derive(Serialize)]
+pub(crate) struct HealthRow {
+    fast: Option<u32>,
+    timeout: Option<u32>,
+    spurious: Option<u32>,
+    out_of_order: Option<u32>,
+    duplicate_acks: Option<u32>,
+    zero_window_ns: u64,
+    resets: u8,
+    unanswered: bool,
+    rtt: Option<RoundTripRow>,
+}
+
+/// From the point to the receiver and back.
+#[derive(Serialize)]
+struct RoundTripRow {
+    handshake_ns: Option<u64>,
+    min_ns: Option<u64>,
+    median_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+/// Sums of one point or service. `half_seen`: conversations of which one direction was seen: they are not in `fast` to `duplicate_acks`.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct HealthSums {
+    conversations: u64,
+    half_seen: u64,
+    unanswered: u64,
+    data_segments: u64,
+    retransmitted: u64,
+    fast: u64,
+    timeout: u64,
+    spurious: u64,
+    out_of_order: u64,
+    duplicate_acks: u64,
+    zero_window_ns: u64,
+    resets: u64,
+}
+
+/// Of the conversations' round trips: `p50_ns` is the middle of one figure each, its handshake or else its least.
+#[derive(Serialize)]
+struct TripsRow {
+    min_ns: Option<u64>,
+    p50_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+/// `response_ns` counts from the last byte of a request to the first of its answer, as the point sees them: the round trip
+/// between point and server (`rtt_server`) is in it.
+#[derive(Serialize)]
+pub(crate) struct ServiceRow<'a> {
+    point: &'a str,
+    server: String,
+    server_port: ServerPort,
+    proto: String,
+    server_name: Option<&'a str>,
+    name_source: Option<NameSource>,
+    conversations: u64,
+    /// None for UDP.
+    health: Option<HealthSums>,
+    rtt_client: TripsRow,
+    rtt_server: TripsRow,
+    responses: ResponseRow,
+}
+
+#[derive(Serialize)]
+struct ResponseRow {
+    count: u64,
+    p50_ns: Option<u64>,
+    p95_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+/// One side of a service's round trips.
+#[derive(Default)]
+struct Trips {
+    one_each: Vec<u64>,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+#[derive(Default)]
+struct Sum {
+    sums: HealthSums,
+    /// What clients asked for, and how many did.
+    names: Vec<(u16, u64)>,
+    client: Trips,
+    server: Trips,
+}
+
+type Key = (u16, Service);
+type Services = HashMap<Key, Sum, KeyedState>;
+
+/// Sums of conversations, of those that the table has let go and at the end of those it holds.
+pub(crate) struct Sums {
+    points: Vec<HealthSums>,
+    services: Services,
+    media: Vec<StreamOf>,
+}
+
+impl Sums {
+    /// `points`: how many there are.
+    pub fn new(points: usize) -> Self {
+        Self { points: vec![HealthSums::default(); points], services: Services::default(), media: Vec::new() }
+    }
+
+    /// Look at what the table lets go now.
+    pub fn note_gone(&mut self, core: &Core) {
+        core.flows.gone().for_each(|(ways, _)| self.choose(core, ways));
+        core.flows.gone().for_each(|(ways, _)| self.add(core, ways));
+        let room = MOST.saturating_sub(self.media.len());
+        let gone = core.flows.gone().flat_map(|(ways, _)| ways);
+        self.media.extend(gone.filter_map(|number| stream_of(core, number)).take(room));
+    }
+
+    /// Sums of each point, the services with most answers first, and the media of conversations let go.
+    pub fn rows(mut self, core: &Core) -> (Vec<HealthSums>, Vec<ServiceRow<'_>>, Vec<StreamOf>) {
+        core.flows.conversations().for_each(|ways| self.choose(core, ways));
+        core.flows.conversations().for_each(|ways| self.add(core, ways));
+        (self.points, rows(core, self.services), self.media)
+    }
+
+    /// Services that answered something, and those in trouble, are told apart.
+    fn choose(&mut self, core: &Core, ways: [u32; 2]) {
+        let Some(talk) = measured(core, ways) else { return };
+        let troubled = || self.services.len() < MOST && core.flows.is_troubled(talk);
+        if core.flows.has_answered(talk) || troubled() {
+            self.services.entry((core.flows.flow(talk).point, core.flows.service(talk))).or_default();
+        }
+    }
+
+    fn add(&mut self, core: &Core, ways: [u32; 2]) {
+        let Some(talk) = measured(core, ways) else { return };
+        let whole = core.flows.is_answered(talk);
+        let service = core.flows.service(talk);
+        let mut sum = self.services.get_mut(&(core.flows.flow(talk).point, service));
+        let is_tcp = service.proto == proto::TCP;
+        if let Some(sum) = &mut sum {
+            sum.sums.conversations += u64::from(!is_tcp);
+            sum.name(core.flows.name(talk));
+        }
+        for number in [talk, talk ^ 1].into_iter().filter(|_| is_tcp) {
+            let (flow, health) = (core.flows.flow(number), core.flows.health(number));
+            if flow.packets() == 0 {
+                continue;
+            }
+            let segments = core.flows.data_segments(number);
+            self.points[usize::from(flow.point)].add(&health, segments, whole, number == talk);
+            if let Some(sum) = &mut sum {
+                sum.sums.add(&health, segments, whole, number == talk);
+                sum.add_trips(&health.round_trips, core.flows.key(number).dport == service.port);
+            }
+        }
+    }
+}
+
+/// A conversation by which services are judged, by the number of a direction that was seen.
+fn measured(core: &Core, [one, other]: [u32; 2]) -> Option<u32> {
+    let seen = if core.flows.flow(one).packets() > 0 { one } else { other };
+    Some(seen).filter(|talk| core.flows.is_measured(*talk))
+}
+
+fn rows(core: &Core, services: Services) -> Vec<ServiceRow<'_>> {
+    let mut all: Vec<_> = services.into_iter().map(|(key, sum)| (core.flows.responses(&key.1), key, sum)).collect();
+    all.sort_unstable_by_key(|(times, key, sum)| {
+        let answers = times.map_or(0, ResponseTimes::count);
+        (std::cmp::Reverse((answers, sum.sums.conversations)), *key)
+    });
+    all.into_iter().take(ROWS).map(|(times, key, sum)| row(core, key, sum, times)).collect()
+}
+
+fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {
+    let asked = sum.names.iter().max_by_key(|(number, count)| (*count, std::cmp::Reverse(*number)));
+    let named = core.names.of(asked.map_or(0, |(number, _)| *number), &service, core.points_of(service.realm));
+    let percentile = |percent| times?.percentile(percent);
+    ServiceRow {
+        point: &core.points[usize::from(point)].name,
+        server: address(service.version, service.address),
+        server_port: ServerPort::of(service.port),
+        proto: protocol(service.proto).into_owned(),
+        server_name: named.map(|(name, _)| name),
+        name_source: named.map(|(_, source)| source),
+        conversations: sum.sums.conversations,
+        health: (service.proto == proto::TCP).then_some(sum.sums),
+        rtt_client: sum.client.row(),
+        rtt_server: sum.server.row(),
+        responses: ResponseRow {
+            count: times.map_or(0, ResponseTimes::count),
+            p50_ns: percentile(50),
+            p95_ns: percentile(95),
+            max_ns: times.and_then(ResponseTimes::max),
+        },
+    }
+}
+
+impl HealthSums {
+    /// `is_first`: of the directions of a conversation.
+    fn add(&mut self, health: &FlowHealth, data_segments: u32, whole: bool, is_first: bool) {
+        let troubles = &health.troubles;
+        self.conversations += u64::from(is_first);
+        self.half_seen += u64::from(is_first && !whole);
+        self.unanswered += u64::from(health.unanswered);
+        self.data_segments += u64::from(data_segments);
+        self.retransmitted += u64::from(troubles.retransmitted);
+        self.zero_window_ns = self.zero_window_ns.saturating_add(troubles.zero_window_ns);
+        self.resets += u64::from(health.resets);
+        if whole {
+            self.fast += u64::from(troubles.fast);
+            self.timeout += u64::from(troubles.timeout);
+            self.spurious += u64::from(troubles.spurious);
+            self.out_of_order += u64::from(troubles.out_of_order);
+            self.duplicate_acks += u64::from(troubles.duplicate_acks);
+        }
+    }
+}
+
+impl Sum {
+    fn name(&mut self, asked: u16) {
+        if let Some((_, count)) = self.names.iter_mut().find(|(number, _)| *number == asked) {
+            *count += 1;
+        } else if asked != 0 && self.names.len() < NAMES {
+            self.names.push((asked, 1));
+        }
+    }
+
+    fn add_trips(&mut self, trips: &RoundTrips, to_server: bool) {
+        let side = if to_server { &mut self.server } else { &mut self.client };
+        let given = || trips.handshake_ns.into_iter().chain(trips.min_ns);
+        side.one_each.extend(trips.handshake_ns.or(trips.min_ns));
+        side.min_ns = side.min_ns.into_iter().chain(given()).min();
+        side.max_ns = side.max_ns.into_iter().chain(given()).chain(trips.max_ns).max();
+    }
+}
+
+impl Trips {
+    fn row(mut self) -> TripsRow {
+        self.one_each.sort_unstable();
+        let middle = self.one_each.len().saturating_sub(1) / 2;
+        TripsRow { min_ns: self.min_ns, p50_ns: self.one_each.get(middle).copied(), max_ns: self.max_ns }
+    }
+}
+
+/// None for what is not TCP. `whole`: both directions were seen.
+pub(crate) fn health_row(health: &FlowHealth, whole: bool) -> HealthRow {
+    let troubles = &health.troubles;
+    let of_both = |count: u32| whole.then_some(count);
+    let trips = &health.round_trips;
+    let RoundTrips { handshake_ns, min_ns, median_ns, max_ns } = *trips;
+    HealthRow {
+        fast: of_both(troubles.fast),
+        timeout: of_both(troubles.timeout),
+        spurious: of_both(troubles.spurious),
+        out_of_order: of_both(troubles.out_of_order),
+        duplicate_acks: of_both(troubles.duplicate_acks),
+        zero_window_ns: troubles.zero_window_ns,
+        resets: health.resets,
+        unanswered: health.unanswered,
+        rtt: (*trips != RoundTrips::default()).then_some(RoundTripRow { handshake_ns, min_ns, median_ns, max_ns }),
+    }
+}

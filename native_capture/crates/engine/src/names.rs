@@ -1,0 +1,96 @@
+//! Names of servers as the captures themselves tell them: what clients asked for, and what DNS answered.
+
+use std::collections::HashMap;
+
+use nc_decode::{dns_answers, host, proto, server_name, Packet};
+use nc_flow::{KeyedState, Service};
+use serde::Serialize;
+
+/// Different names; their number is two bytes and 0 means none.
+const NAMES: usize = 65_535;
+/// Addresses with a name from DNS.
+const ADDRESSES: usize = 1 << 17;
+const DNS: u16 = 53;
+
+/// Where a name was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NameSource {
+    TlsSni,
+    HttpHost,
+    Dns,
+}
+
+pub(crate) type Named<'a> = (&'a str, NameSource);
+
+/// Bounded: what finds no room is counted.
+#[derive(Default)]
+pub(crate) struct Names {
+    all: Vec<(String, NameSource)>,
+    numbers: HashMap<(String, NameSource), u16, KeyedState>,
+    /// (point, version, address)
+    by_address: HashMap<(u16, u8, u128), u16, KeyedState>,
+    pub overflow: u64,
+}
+
+impl Names {
+    /// Look at the payload of a packet of `point`: a name that its client asks for is noted in the packet.
+    pub fn look(&mut self, point: u16, packet: &mut Packet, bytes: &[u8]) {
+        let Some(payload) = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0) else {
+            return;
+        };
+        let payload = &payload[..payload.len().min(packet.payload_len as usize)];
+        if packet.proto == proto::UDP && packet.sport == DNS {
+            return self.answers(point, payload);
+        }
+        let may_begin = payload.first().is_some_and(|byte| *byte == 22 || byte.is_ascii_uppercase());
+        if may_begin && packet.proto == proto::TCP {
+            let sni = server_name(payload).map(|name| (name, NameSource::TlsSni));
+            let found = sni.or_else(|| host(payload).map(|name| (name, NameSource::HttpHost)));
+            packet.name = found.map_or(0, |(name, source)| self.number(name, source));
+        }
+    }
+
+    #[cold]
+    fn answers(&mut self, point: u16, payload: &[u8]) {
+        let mut found = Vec::new();
+        let Some(name) = dns_answers(payload, |version, address| found.push((point, version, address))) else { return };
+        if found.is_empty() {
+            return;
+        }
+        let number = self.number(name.as_str(), NameSource::Dns);
+        for address in found.into_iter().filter(|_| number != 0) {
+            if self.by_address.len() < ADDRESSES || self.by_address.contains_key(&address) {
+                self.by_address.insert(address, number);
+            } else {
+                self.overflow += 1;
+            }
+        }
+    }
+
+    /// 0 when there is no room.
+    fn number(&mut self, name: &str, source: NameSource) -> u16 {
+        let name = name.to_ascii_lowercase();
+        let key = (name, source);
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        if self.all.len() >= NAMES {
+            self.overflow += 1;
+            return 0;
+        }
+        self.all.push(key.clone());
+        self.numbers.insert(key, self.all.len() as u16);
+        self.all.len() as u16
+    }
+
+    /// What the client of a conversation asked for (`asked`, 0 for nothing), or else what DNS called the server's address, at
+    /// one of `points`: those of its realm.
+    pub fn of(&self, asked: u16, service: &Service, points: impl IntoIterator<Item = u16>) -> Option<Named<'_>> {
+        let by_address = |point| self.by_address.get(&(point, service.version, service.address)).copied();
+        let number =
+            if asked != 0 || self.by_address.is_empty() { asked } else { points.into_iter().find_map(by_address)? };
+        let (name, source) = self.all.get(usize::from(number).checked_sub(1)?)?;
+        Some((name, *source))
+    }
+}

@@ -1,0 +1,120 @@
+//! What the flow table says of one flow's health, names and media.
+
+use nc_decode::proto;
+
+use crate::health::{is_answered_dns, is_unanswered, timing};
+use crate::media::Media;
+use crate::responses::{ResponseTimes, Service, NONE};
+use crate::table::FlowTable;
+use crate::tcp::TcpCounts;
+use crate::timing::RoundTrips;
+use crate::trouble::Troubles;
+
+/// What is known of the health of one direction of a TCP conversation. `unanswered`: it asked for a connection and nobody said
+/// anything. `resets`: those it sent, 255 at most. `round_trips`: from the point to its receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowHealth {
+    pub troubles: Troubles,
+    pub round_trips: RoundTrips,
+    pub resets: u8,
+    pub unanswered: bool,
+}
+
+impl FlowTable {
+    /// The client of this TCP conversation asked for the server of this name; the first one counts.
+    pub fn name_server(&mut self, number: u32, name: u16) {
+        let (talk, health) = self.talk_and_health(number >> 1);
+        if let Some(timing) = timing(&mut health.timings, talk) {
+            timing.name = if timing.name == 0 { name } else { timing.name };
+        }
+    }
+
+    /// The name that the client asked for, 0 for none.
+    pub fn name(&self, number: u32) -> u16 {
+        let talk = self.talk(number >> 1);
+        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
+        timing.map_or(0, |timing| timing.name)
+    }
+
+    /// TCP counts of this direction, by the contract.
+    pub fn tcp(&self, number: u32) -> TcpCounts {
+        let troubles = self.health(number).troubles;
+        TcpCounts {
+            data_segments: u64::from(self.flow(number).data_segments),
+            retransmitted: u64::from(troubles.retransmitted),
+            syn_retransmitted: u64::from(troubles.syn_retransmitted),
+            fin_retransmitted: u64::from(troubles.fin_retransmitted),
+            zero_window: u64::from(troubles.zero_window),
+        }
+    }
+
+    /// All zero and unknown for what is not TCP.
+    pub fn health(&self, number: u32) -> FlowHealth {
+        let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
+        let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
+        if talk.key.proto != proto::TCP {
+            return FlowHealth::default();
+        }
+        let trouble = self.health.troubles.get(talk.trouble);
+        let timing = self.health.timings.get(talk.timing);
+        FlowHealth {
+            troubles: trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default(),
+            round_trips: timing.map(|timing| timing.round_trips(way)).unwrap_or_default(),
+            resets: mine.tcp.resets,
+            unanswered: is_unanswered(mine, theirs),
+        }
+    }
+
+    /// The RTP stream in this direction.
+    pub fn media(&self, number: u32) -> Option<Media> {
+        let talk = self.talk(number >> 1);
+        let streams = self.health.media.get(talk.timing).filter(|_| talk.key.proto == proto::UDP)?;
+        streams.media((number & 1) as usize)
+    }
+
+    /// Data segments of this direction, all zero for what is not TCP.
+    pub fn data_segments(&self, number: u32) -> u32 {
+        self.flow(number).data_segments
+    }
+
+    /// Whether services are judged by it: a TCP conversation, or one with DNS that was answered.
+    pub fn is_measured(&self, number: u32) -> bool {
+        let talk = self.talk(number >> 1);
+        talk.key.proto == proto::TCP || is_answered_dns(talk)
+    }
+
+    /// Whether an answer of this conversation's server was timed.
+    pub fn has_answered(&self, number: u32) -> bool {
+        let talk = self.talk(number >> 1);
+        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
+        is_answered_dns(talk) || timing.is_some_and(|timing| !matches!(timing.number, 0 | NONE))
+    }
+
+    /// Whether something went wrong in this TCP conversation: one of its directions has a trouble, a reset, or no answer.
+    pub fn is_troubled(&self, number: u32) -> bool {
+        let talk = self.talk(number >> 1);
+        let [one, other] = &talk.ways;
+        let refused = one.tcp.resets > 0 || other.tcp.resets > 0;
+        let asked = is_unanswered(one, other) || is_unanswered(other, one);
+        talk.key.proto == proto::TCP && (talk.trouble != 0 || refused || asked)
+    }
+
+    /// The service that the conversation of this flow talks to.
+    pub fn service(&self, number: u32) -> Service {
+        Service::of(&self.key(number), self.server_port(number))
+    }
+
+    /// Times from request to first response of a service; None when it answered nothing.
+    pub fn responses(&self, service: &Service) -> Option<&ResponseTimes> {
+        self.health.responses.get(service)
+    }
+
+    /// Troubles and times of conversations, and responses, that found no room.
+    pub fn health_overflow(&self) -> u64 {
+        let pools = &self.health;
+        pools.media.overflow()
+            + self.health.timings.overflow()
+            + self.health.troubles.overflow()
+            + self.health.responses.overflow()
+    }
+}

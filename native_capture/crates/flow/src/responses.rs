@@ -1,0 +1,164 @@
+//! Time from request to first response, per service: what the network sees of the server's own time.
+
+use std::collections::HashMap;
+
+use crate::delays::Delays;
+use crate::key::{FlowKey, KeyedState};
+use crate::span::Span;
+
+/// Services whose times are kept; with up to some 5 KB each.
+const ROOM: usize = 8_192;
+/// So many times of a service are kept one by one.
+const FEW: usize = 32;
+/// Number of a service that found no room.
+pub(crate) const NONE: u16 = u16::MAX;
+
+/// A server's address and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Service {
+    pub address: u128,
+    pub realm: u16,
+    pub port: u16,
+    pub proto: u8,
+    pub version: u8,
+}
+
+impl Service {
+    /// The service that flows of this direction talk to.
+    pub fn of(key: &FlowKey, server_port: u16) -> Self {
+        let address = if key.dport == server_port { key.dst } else { key.src };
+        Self { address, realm: key.realm, port: server_port, proto: key.proto, version: key.version }
+    }
+}
+
+/// Times of one service: few as they are, many to 3 %. The longest is exact below 67 ms and to one part in 33 million above.
+#[derive(Clone, Debug)]
+pub struct ResponseTimes(Kept);
+
+#[derive(Clone, Debug)]
+enum Kept {
+    Few(Vec<Span>),
+    Many(Box<Delays<4>>),
+}
+
+impl Default for ResponseTimes {
+    fn default() -> Self {
+        Self(Kept::Few(Vec::new()))
+    }
+}
+
+impl ResponseTimes {
+    fn add(&mut self, ns: u64) {
+        match &mut self.0 {
+            Kept::Few(spans) if spans.len() < FEW => spans.push(Span::of(ns)),
+            Kept::Few(spans) => {
+                let mut many = Box::<Delays<4>>::default();
+                spans.iter().filter_map(|span| span.ns()).chain([ns]).for_each(|ns| many.add(ns));
+                self.0 = Kept::Many(many);
+            }
+            Kept::Many(many) => many.add(ns),
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        match &self.0 {
+            Kept::Few(spans) => spans.len() as u64,
+            Kept::Many(many) => many.count(),
+        }
+    }
+
+    pub fn max(&self) -> Option<u64> {
+        match &self.0 {
+            Kept::Few(spans) => spans.iter().max()?.ns(),
+            Kept::Many(many) => many.max(),
+        }
+    }
+
+    /// The time at `percent` of the sorted times (nearest rank); None without one.
+    pub fn percentile(&self, percent: u64) -> Option<u64> {
+        match &self.0 {
+            Kept::Few(spans) => {
+                let mut sorted = spans.clone();
+                sorted.sort_unstable();
+                let rank = (sorted.len() as u64 * percent).div_ceil(100).max(1);
+                sorted.get(rank as usize - 1)?.ns()
+            }
+            Kept::Many(many) => many.percentile(percent),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Responses {
+    numbers: HashMap<Service, u16, KeyedState>,
+    times: Vec<ResponseTimes>,
+    overflow: u64,
+}
+
+impl Responses {
+    /// An answer came after `ns`. `number` is the caller's cache of the service's number, 0 at first.
+    pub fn add(&mut self, number: &mut u16, service: impl Fn() -> Service, ns: u64) {
+        if *number == 0 {
+            *number = self.number(service());
+        }
+        match self.times.get_mut(usize::from(*number).wrapping_sub(1)).filter(|_| *number != NONE) {
+            Some(times) => times.add(ns),
+            None => self.overflow += 1,
+        }
+    }
+
+    #[cold]
+    fn number(&mut self, service: Service) -> u16 {
+        if let Some(number) = self.numbers.get(&service) {
+            return *number;
+        }
+        if self.times.len() >= ROOM {
+            return NONE;
+        }
+        self.times.push(ResponseTimes::default());
+        let number = self.times.len() as u16;
+        self.numbers.insert(service, number);
+        number
+    }
+
+    pub fn get(&self, service: &Service) -> Option<&ResponseTimes> {
+        self.times.get(usize::from(*self.numbers.get(service)?).wrapping_sub(1))
+    }
+
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_times_are_exact_and_many_nearly_so() {
+        let mut times = ResponseTimes::default();
+        assert_eq!((times.percentile(50), times.max(), times.count()), (None, None, 0));
+        for ns in (1..=20).map(|n| n * 1_000_003) {
+            times.add(ns);
+        }
+        assert_eq!((times.percentile(50), times.percentile(95)), (Some(10_000_030), Some(19_000_057)));
+        for ns in (21..=1_000).map(|n| n * 1_000_003) {
+            times.add(ns);
+        }
+        let near = |found: Option<u64>, exact: u64| found.is_some_and(|ns| ns.abs_diff(exact) * 100 <= exact * 4);
+        assert!(near(times.percentile(50), 500_001_500) && near(times.percentile(95), 950_002_850));
+        assert_eq!((times.max(), times.count()), (Some(1_000_003_000), 1_000));
+    }
+
+    #[test]
+    fn services_beyond_the_room_are_counted() {
+        let mut responses = Responses::default();
+        let service = |address| Service { address, realm: 0, port: 80, proto: 6, version: 4 };
+        for address in 0..ROOM as u128 + 3 {
+            responses.add(&mut 0, || service(address), 5);
+        }
+        assert_eq!((responses.overflow(), responses.get(&service(ROOM as u128)).is_none()), (3, true));
+        responses.add(&mut 0, || service(7), 9);
+        assert_eq!(responses.get(&service(7)).and_then(ResponseTimes::max), Some(9));
+    }
+}
