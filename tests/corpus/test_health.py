@@ -240,7 +240,7 @@ def test_round_trips_are_those_of_a_twin_in_python_and_whole_handshakes_those_of
         if None not in halves and name not in ASKED_TWICE:
             compared += 1
             assert abs(sum(filter(None, halves)) - float(seconds) * 1e9) < 2, key
-    assert compared or not whole
+    assert compared or not whole or name in ASKED_TWICE
 
 
 # ---- media
