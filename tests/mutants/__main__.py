@@ -21,9 +21,10 @@ NO_VALUES = ("test_mutations.py", "test_total.py", "test_parse_robust.py")  # th
 # Words that tests use for a platform, besides its id.
 SHORT = {
     "fortinet_fortios": "fortios", "hillstone_stoneos": "stoneos", "juniper_junos": "junos", "paloalto_panos": "panos",
-    "huawei_usg": "usg", "huawei_vrp": "vrp", "h3c_comware": "comware", "checkpoint_gaia": "checkpoint",
-    "cisco_ios": "ios or cisco", "cisco_nxos": "relatives", "cisco_iosxr": "relatives", "arista_eos": "relatives",
-    "cisco_asa": "asa or cisco",
+    "huawei_usg": "usg", "huawei_vrp": "vrp or test_render or test_guard", "h3c_comware": "comware",
+    "checkpoint_gaia": "checkpoint", "cisco_ios": "ios or cisco or test_render or test_guard", "cisco_nxos": "relatives",
+    "cisco_iosxr": "relatives", "arista_eos": "relatives", "cisco_asa": "asa or cisco",
+    "linux_nftables": "nft or test_render or test_guard",
 }  # fmt: skip
 VENDOR_TESTS = "tests/vendors"
 ROOMS = {

@@ -10,6 +10,7 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action, Policy, Rule
 from policyhub.vendors.juniper_junos import VENDOR
+from tests.vendors.model_json import service
 
 
 def pair(name: str, action: str = "permit", source: str = "any") -> str:
@@ -237,3 +238,31 @@ def test_counters_behind_a_configuration_are_no_unparsed_lines() -> None:
 @pytest.mark.parametrize("text", ["", "{", "}", "set", "insert", "rename x", "edit", "top set", "[edit", "inactive:", "a: {"])
 def test_fragments_are_models(text: str) -> None:
     assert VENDOR.parse(text).rule_count == 0
+
+
+def test_applications_by_names_of_messages_and_by_source_alone() -> None:
+    head = "set applications application"
+    config = VENDOR.parse(
+        f"{head} x icmp-code port-unreachable\n{head} x icmp-type unreachable\n{head} y icmp6-type destination-unreachable\n"
+        f"{head} y icmp6-code no-route-to-destination\n{head} z source-port 53\n{head} w term t1 alg dns\n"
+    )
+    assert [(one.name, [service(value) for value in one.services]) for one in config.services] == [
+        ("x", ["icmp 3:3"]),
+        ("y", ["icmp6 1:0"]),
+        ("z", ["any from 53"]),
+        ("w", []),
+    ]
+
+
+def test_what_a_zone_does_besides_is_understood_or_ignored_by_name() -> None:
+    head = "set security zones security-zone a"
+    config = VENDOR.parse(f"{head} tcp-rst\n{head} odd-word 1\n{head} interfaces ge-0/0/0.0\n")
+    assert (config.ignored, config.unparsed) == ((2,), ())
+
+
+def test_comments_may_hold_braces_and_stand_anywhere() -> None:
+    config = VENDOR.parse(
+        "/* begin { */\nfirewall { # a comment { with braces\n family inet { /* one { */ filter f { term t { then accept } } }\n"
+        "  /* a line\n  of { two */\n}\n}\n;\n"
+    )
+    assert (config.unparsed, [rule.name for rule in config.policies[0].rules]) == ((), ["t"])

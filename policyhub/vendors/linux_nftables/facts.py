@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
-from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet, Interval, normalise
+from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet, Interval, complement, normalise
 from policyhub.domain.qos import Marker, Policer, parse_dscp
 from policyhub.domain.rules import Action, Match
-from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, WITH_PORTS, Service, ports_except
+from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, WITH_PORTS, Service
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendorkit.operands import Services, narrow
 from policyhub.vendors.linux_nftables.cursor import Operand
@@ -228,23 +228,12 @@ def compared(operator: str, chosen: tuple[Interval, ...], top: int) -> tuple[Int
     if operator == "==":
         return chosen
     if operator == "!=":
-        low = normalise(chosen)
-        return ports_except(low) if top == MAX_PORT else tuple(_except(low, top))
+        return complement(normalise(chosen), top)
     if len(chosen) != 1 or chosen[0][0] != chosen[0][1]:
         raise Inexact
     value = chosen[0][0]
     bounds = {"<": (0, value - 1), "<=": (0, value), ">": (value + 1, top), ">=": (value, top)}[operator]
     return (bounds,) if bounds[0] <= bounds[1] else ()
-
-
-def _except(chosen: tuple[Interval, ...], top: int) -> Iterable[Interval]:
-    at = 0
-    for low, high in chosen:
-        if low > at:
-            yield at, low - 1
-        at = high + 1
-    if at <= top:
-        yield at, top
 
 
 def _port(facts: Facts, name: str, operator: str, right: Operand) -> None:

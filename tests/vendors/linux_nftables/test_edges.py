@@ -1,0 +1,88 @@
+"""Corners of nft(8) that a golden case is too large for."""
+
+from __future__ import annotations
+
+import pytest
+
+from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.rules import Match
+from policyhub.vendorkit.registry import REGISTRY
+from policyhub.vendors.linux_nftables.ownership import without_dynamic
+from tests.vendors.model_json import addresses, service
+
+VENDOR = REGISTRY.get("linux_nftables")
+HOOK = "type filter hook input priority filter; policy accept;"
+
+
+def parse(*rules: str) -> DeviceConfig:
+    return VENDOR.parse(f"table inet t {{\n chain c {{\n  {HOOK}\n" + "".join(f"  {rule}\n" for rule in rules) + " }\n}\n")
+
+
+def match(rule: str) -> Match:
+    config = parse(rule)
+    assert not config.unparsed
+    return config.policies[0].rules[0].match
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("tcp dport != { 80, 443 } drop", "tcp 0-79,81-442,444-65535"),
+        ("tcp dport != 0-1023 drop", "tcp 1024-65535"),
+        ("tcp dport != 1024-65535 drop", "tcp 0-1023"),
+        ("tcp dport < 80 drop", "tcp 0-79"),
+        ("tcp dport <= 80 drop", "tcp 0-80"),
+        ("tcp dport > 80 drop", "tcp 81-65535"),
+        ("tcp dport >= 80 drop", "tcp 80-65535"),
+        ("tcp sport != 1 drop", "tcp from 0,2-65535"),
+        ("tcp dport { 10 - 20, 80 } drop", "tcp 10-20,80"),
+        ('tcp dport { 80 comment "web" } drop', "tcp 80"),
+    ],
+)
+def test_comparisons_of_ports(rule: str, expected: str) -> None:
+    assert service(match(rule).services[0]) == expected
+
+
+def test_interfaces_that_are_named_twice_must_be_both() -> None:
+    assert match('iifname { "a", "b" } iifname { "b", "c" } drop').source_zones == ("b",)
+    assert match('oifname { "b", "a" } oifname "a" drop').destination_zones == ("a",)
+    never = match('iifname "a" iifname "c" drop')
+    assert (never.source_zones, never.is_exact) == (("a",), False)
+    assert match('iifname "eth*" drop').is_exact is False
+
+
+def test_a_meter_is_a_condition_in_its_own_words() -> None:
+    assert match("meter m { ip saddr limit rate 10/second } drop").conditions == ("meter m { ip saddr limit rate 10/second }",)
+
+
+def test_families_by_their_protocol() -> None:
+    assert addresses(match("meta nfproto ipv4 drop").source) == "any4"
+    assert addresses(match("meta nfproto ipv6 drop").source) == "any6"
+    assert match("meta nfproto != ipv6 drop").is_exact is False
+
+
+@pytest.mark.parametrize("line", ["add colour inet t x", "add chain inet", "add"])
+def test_commands_that_nft_does_not_have(line: str) -> None:
+    assert [odd.text for odd in VENDOR.parse(f"add table inet t\n{line}\n").unparsed] == [line]
+
+
+def test_rules_are_put_where_their_index_says() -> None:
+    text = (
+        "add table ip t\nadd chain ip t c { type filter hook input priority 0; }\nadd rule ip t c tcp dport 1 drop\n"
+        "add rule ip t c tcp dport 2 drop\nadd rule ip t c index 0 tcp dport 3 drop\n"
+        "insert rule ip t c index 1 tcp dport 4 drop\n"
+        "insert rule ip t c tcp dport 5 drop\n"
+    )
+    config = VENDOR.parse(text + "add rule ip t c index 5 tcp dport 6 drop\n")
+    assert [service(rule.match.services[0]) for rule in config.policies[0].rules] == [f"tcp {n}" for n in (5, 1, 4, 3, 2)]
+    assert [odd.line for odd in config.unparsed] == [8]
+
+
+def test_elements_that_come_and_go_by_themselves_are_no_change() -> None:
+    lines = [
+        "set a {", "flags dynamic,timeout", "elements = { 10.0.0.1 expires 1s,", "10.0.0.2 expires 2s }", "}",
+        "set b {", "flags interval", "elements = { 10.1.0.0/16,", "10.2.0.0/16 }", "}",
+        "set c {", "flags timeout", "elements = { 10.0.0.3 expires 9s }", "}", "map d {", "elements = { 1 : 2 }", "}",
+    ]  # fmt: skip
+    kept = without_dynamic(lines)
+    assert [line for line in lines if line not in kept] == [lines[2], lines[3], lines[12]]
