@@ -275,3 +275,47 @@ def test_a_high_resolution_time_has_its_zone() -> None:
     text = log("end", "r", "2026/11/30 06:31:00", exact="2026-11-30T06:31:00.123+08:00")
     (use,) = VENDOR.rule_uses(text) if VENDOR.rule_uses else ()
     assert use.last_at == datetime(2026, 11, 29, 22, 31, 0, 123_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("move", "order", "is_done"),
+    [
+        ("c top", "cab", True),
+        ("a bottom", "bca", True),
+        ("a after b", "bac", True),
+        ("c before b", "acb", True),
+        ("a top b", "abc", False),
+        ("a before a", "abc", False),
+        ("a after nobody", "abc", False),
+        ("nobody top", "abc", False),
+    ],
+)
+def test_rules_move_and_a_refused_move_changes_nothing(move: str, order: str, is_done: bool) -> None:
+    lines = "".join(f"set rulebase security rules {name} action allow\n" for name in "abc")
+    config = VENDOR.parse(f"{lines}move rulebase security rules {move}\n")
+    assert [rule.name for rule in config.policies[0].rules] == list(order)
+    assert [line.line for line in config.unparsed] == ([] if is_done else [4])
+
+
+def test_default_rules_that_only_log_keep_their_action() -> None:
+    head = "set rulebase default-security-rules rules"
+    config = VENDOR.parse(f"{head} intrazone-default log-end yes\n{head} interzone-default log-end yes\n")
+    assert [(rule.name, rule.action, rule.logged) for rule in config.policies[0].rules] == [
+        ("intrazone-default", Action.PERMIT, True),
+        ("interzone-default", Action.DENY, True),
+    ]
+
+
+def test_fields_of_an_address_follow_each_other_wherever_it_stands() -> None:
+    config = VENDOR.parse(
+        "set shared address x ip-netmask 10.0.0.5 description y\nset address z ip-netmask 10.0.0.6 description y\n"
+        "set device-group D address q ip-netmask 10.0.0.7 tag t\nset template T config shared address t ip-netmask 10.0.0.8\n"
+        "set template T config odd 1\nset device-group D description x\nset device-group D odd 1\n"
+    )
+    assert sorted((one.context, one.name, str(one.addresses)) for one in config.addresses) == [
+        ("", "z", "10.0.0.6/32"),
+        ("D", "q", "10.0.0.7/32"),
+        ("shared", "x", "10.0.0.5/32"),
+        ("template:T", "t", "10.0.0.8/32"),
+    ]
+    assert [line.line for line in config.unparsed] == [5, 7]

@@ -199,14 +199,13 @@ def _move(parent: Node, name: str, where: list[str]) -> bool:
     """`top`, `bottom`, `before X`, `after X`."""
     if parent.children is None or name not in parent.children:
         return False
-    moved = parent.children.pop(name)
-    rest = list(parent.children.items())
-    if where[0] in ("before", "after") and len(where) == 2 and where[1] in parent.children:
-        at = list(parent.children).index(where[1]) + (where[0] == "after")
+    rest = [(key, node) for key, node in parent.children.items() if key != name]
+    names = [key for key, _ in rest]
+    if where[0] in ("before", "after") and len(where) == 2 and where[1] in names:
+        at = names.index(where[1]) + (where[0] == "after")
     elif where == ["top"] or where == ["bottom"]:
         at = 0 if where[0] == "top" else len(rest)
     else:
-        parent.children[name] = moved
         return False
-    parent.children = dict([*rest[:at], (name, moved), *rest[at:]])
+    parent.children = dict([*rest[:at], (name, parent.children[name]), *rest[at:]])
     return True
