@@ -15,15 +15,18 @@ from kombu.exceptions import OperationalError
 _log = logging.getLogger(__name__)
 
 
-def on_commit(task_name: str, *ids: int) -> None:
-    """Queue the task when the present transaction commits (at once outside of one); nothing when it rolls back."""
-    transaction.on_commit(partial(send, task_name, *ids))
+def on_commit(task_name: str, *ids: int, expires_s: float | None = None) -> None:
+    """Queue the task when the present transaction commits (at once outside of one); nothing when it rolls back.
+
+    expires_s: a task that no worker has begun by then is thrown away, for work that comes again by itself.
+    """
+    transaction.on_commit(partial(send, task_name, *ids, expires_s=expires_s))
 
 
-def send(task_name: str, *ids: int) -> bool:
+def send(task_name: str, *ids: int, expires_s: float | None = None) -> bool:
     """Queue the task now. False when the broker cannot be reached: said in the log, never raised, the row stays due."""
     try:
-        current_app.send_task(task_name, args=list(ids))
+        current_app.send_task(task_name, args=list(ids), expires=expires_s)
     except (OperationalError, OSError) as error:
         _log.warning("not queued, the scheduler will: %s%s: %s", task_name, ids, error)
         return False

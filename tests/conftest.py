@@ -132,7 +132,7 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 
     sent: list[tuple[object, ...]] = []
 
-    def record(task_name: str, *ids: int) -> bool:
+    def record(task_name: str, *ids: int, expires_s: float | None = None) -> bool:
         sent.append((task_name, *ids))
         return True
 

@@ -17,6 +17,7 @@ from policyhub.transport.errors import LineRejected
 from policyhub.vendorkit.registry import REGISTRY
 
 SCHEDULE = "schedule"
+PERIOD_S = 900
 PAUSE = timedelta(minutes=2)  # tasks of one device that piled up while the workers were away are one reading
 
 

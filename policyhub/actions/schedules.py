@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import F, Max, Q
+
 from policyhub import dispatch
 from policyhub.actions import collect, counters
-from policyhub.models import Device, Schedule
+from policyhub.models import CounterReading, Device, Schedule
 from policyhub.queries.schedules import HEARTBEAT
 
 RETRY = timedelta(seconds=30)
@@ -64,10 +66,15 @@ def queue_collections() -> int:
 
 
 def queue_polls() -> int:
-    """One task per device that can be read and whose platform counts queues; how many."""
-    devices = [row.pk for row in Device.objects.select_related("group") if collect.can_collect(row) and counters.can_poll(row)]
+    """One task per device that can be read and whose platform counts queues, the longest unread first; how many.
+
+    What the workers do not manage in a period expires: the queue does not grow, and those left over come first in the next.
+    """
+    polled = Max("counter_readings__read_at", filter=Q(counter_readings__origin=CounterReading.Origin.POLL))
+    rows = Device.objects.select_related("group").annotate(polled_at=polled).order_by(F("polled_at").asc(nulls_first=True), "pk")
+    devices = [row.pk for row in rows if collect.can_collect(row) and counters.can_poll(row)]
     for pk in devices:
-        dispatch.on_commit("policyhub.poll_counters", pk)
+        dispatch.on_commit("policyhub.poll_counters", pk, expires_s=counters.PERIOD_S)
     return len(devices)
 
 

@@ -54,7 +54,7 @@ def decide() -> tuple[float, float]:
 
 
 def test_ten_thousand_lasting_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "send", lambda *_: True)
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: True)
     flood()
     new, new_ms = decide()
     Verdict.objects.filter(enforcements__isnull=False).update(next_step_at=NOW, revision=2, last_ns=NOW_NS)

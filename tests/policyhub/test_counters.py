@@ -57,7 +57,7 @@ def admin(rows: Sample) -> Client:
 @pytest.fixture(autouse=True)
 def queued(monkeypatch):
     sent: list[tuple[str, int]] = []
-    monkeypatch.setattr(dispatch, "on_commit", lambda task, *ids: sent.append((task, *ids)))
+    monkeypatch.setattr(dispatch, "on_commit", lambda task, *ids, **how: sent.append((task, *ids)))
     return sent
 
 
@@ -129,6 +129,19 @@ def test_platforms_whose_queues_nobody_counts_are_not_polled(rows, queued):
     assert schedules.queue_polls() == 0
     with pytest.raises(DeviceClosed, match="nothing that counts queues is known"):
         counters.poll(device_id=rows.device.pk, actor="ops", clock=lambda: NOW)
+
+
+def test_the_device_that_waited_longest_is_polled_first_and_what_no_worker_begins_is_thrown_away(rows, monkeypatch):
+    asked = []
+    monkeypatch.setattr(dispatch, "on_commit", lambda task, *ids, **how: asked.append((*ids, how["expires_s"])))
+    first = rows.device
+    second = Device.objects.exclude(pk=first.pk).exclude(host="").filter(platform="cisco_ios").first()
+    for device, minutes in ((first, 5), (second, 20)):
+        counters.keep(device, text(), origin="poll", read_at=NOW - timedelta(minutes=minutes))
+    counters.keep(second, text(), origin="upload", read_at=NOW)
+    schedules.queue_polls()
+    places = [pk for pk, _ in asked]
+    assert places.index(second.pk) < places.index(first.pk) and {seconds for _, seconds in asked} == {900}
 
 
 def test_old_readings_are_pruned(rows):
