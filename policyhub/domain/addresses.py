@@ -16,8 +16,11 @@ WILDCARD_LIMIT_BITS = 12  # an IOS wildcard with more scattered free bits would 
 
 def normalise(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
     """Sorted, disjoint, merged where they touch."""
+    ordered = sorted(intervals)
+    if len(ordered) < 2:
+        return tuple(ordered)
     merged: list[Interval] = []
-    for low, high in sorted(intervals):
+    for low, high in ordered:
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
@@ -39,6 +42,8 @@ def complement(intervals: tuple[Interval, ...], top: int) -> tuple[Interval, ...
 
 
 def intersect(a: tuple[Interval, ...], b: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    if a is b:
+        return a
     result: list[Interval] = []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -109,7 +114,7 @@ class AddressSet:
 
     def union(self, *others: AddressSet) -> AddressSet:
         sets = (self, *others)
-        return AddressSet(normalise(i for s in sets for i in s.v4), normalise(i for s in sets for i in s.v6))
+        return AddressSet(normalise([i for s in sets for i in s.v4]), normalise([i for s in sets for i in s.v6]))
 
     def minus(self, other: AddressSet) -> AddressSet:
         return AddressSet(intersect(self.v4, complement(other.v4, MAX4)), intersect(self.v6, complement(other.v6, MAX6)))

@@ -12,6 +12,7 @@ PAGER = re.compile(
     rf"[ \t]{{0,20}}<?-{{2,20}} ?\(?more\)? ?(?:\([0-9/% ]{{1,20}}\))? ?-{{2,20}}>?[ \t]{{0,20}}(?:{MOVE}(?: {{1,90}}{MOVE})?)?",
     re.IGNORECASE,
 )
+REMNANTS = ("\x08", "\x1b", "\x00", "ore", "ORE")  # what PAGER or TERMINAL match holds one of them
 TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x08+|\x00")
 
 
@@ -26,6 +27,12 @@ class Line:
     @property
     def words(self) -> list[str]:
         return self.text.split()
+
+    @property
+    def spaced(self) -> str:
+        """The words with one blank between them; the text itself, not a copy, when it is written so."""
+        text = " ".join(self.text.split())
+        return self.text if text == self.text else text
 
 
 @dataclass(slots=True)
@@ -89,8 +96,9 @@ def _raw_lines(text: str) -> Iterator[str]:
 def read_lines(text: str) -> list[Line]:
     """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
     lines: list[Line] = []
+    is_clean = not any(mark in text for mark in REMNANTS)
     for number, raw in enumerate(_raw_lines(text), 1):
-        if "\x08" in raw or "\x1b" in raw or "\x00" in raw or "ore" in raw or "ORE" in raw:
+        if not is_clean and any(mark in raw for mark in REMNANTS):
             raw = TERMINAL.sub("", PAGER.sub("", raw))
         body = raw.rstrip()
         text_only = body.lstrip()
@@ -113,11 +121,12 @@ def read_blocks(
     top: list[Block] = []
     stack: list[Block] = []
     for line in lines:
-        if not line.text or is_comment(line.text):
+        text, indent = line.text, line.indent
+        if not text or is_comment(text):
             continue
         block = Block(line)
-        while stack and stack[-1].line.indent >= line.indent:
-            if adopts is not None and adopts(stack[-1].text, line.text):
+        while stack and stack[-1].line.indent >= indent:
+            if adopts is not None and adopts(stack[-1].line.text, text):
                 break
             stack.pop()
         if stack:

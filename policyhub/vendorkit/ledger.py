@@ -132,6 +132,10 @@ class LineLedger:
         stack = [(block, False) for block in blocks]
         while stack:
             block, inside = stack.pop()
+            if block.line.number in self._understood:  # most are, and nothing of what follows is for them
+                if block.children:
+                    stack.extend((child, inside) for child in block.children)
+                continue
             if not self.is_booked(block.number):
                 if ignored.takes(block.text) or (inside and not is_sensitive(block.text)):
                     self._ignored.add(block.number)
@@ -139,8 +143,9 @@ class LineLedger:
                     self._special.add(block.number)
                 else:
                     self.unparsed(block.line, reason(block.text))
-            below = inside or (block.number not in self._understood and ignored.opens(block.text))
-            stack.extend((child, below) for child in block.children)
+            if block.children:
+                below = inside or ignored.opens(block.text)
+                stack.extend((child, below) for child in block.children)
 
     def settle_at(self, line: Line, place: str, ignored: IgnoreList, reason: str = NOT_UNDERSTOOD) -> None:
         """One line of a platform whose lines get their meaning from where they stand: the lists match `place`, its whole path."""

@@ -12,6 +12,7 @@ from policyhub.domain.services import MAX_PORT, ports_except
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 UNIT_BPS = {"": 1, "bps": 1, "k": 10**3, "kbps": 10**3, "m": 10**6, "mbps": 10**6, "g": 10**9, "gbps": 10**9, "t": 10**12}
+OCTETS = {str(octet): octet for octet in range(256)}
 RATE = re.compile(r"^(\d{1,15}(?:\.\d{1,6})?)([a-z]*)$", re.IGNORECASE)
 
 
@@ -52,22 +53,27 @@ class Words:
 
     def peek(self, ahead: int = 0) -> str:
         """The next word, "" at the end."""
-        at = self.at + ahead
-        return self.words[at] if at < len(self.words) else ""
+        try:
+            return self.words[self.at + ahead]
+        except IndexError:
+            return ""
 
     def next(self, what: str = "a word") -> str:
         """Raises NotUnderstood at the end."""
-        if self.at >= len(self.words):
-            raise NotUnderstood(f"the line ends where {what} is expected")
+        try:
+            word = self.words[self.at]
+        except IndexError:
+            raise NotUnderstood(f"the line ends where {what} is expected") from None
         self.at += 1
-        return self.words[self.at - 1]
+        return word
 
     def accept(self, *choices: str) -> str:
         """The next word when it is one of the choices (in any case), else "" and nothing is consumed."""
-        word = self.peek()
-        if word and word.lower() in choices:
-            self.at += 1
-            return word.lower()
+        if self.at < len(self.words):
+            word = self.words[self.at].lower()
+            if word in choices:
+                self.at += 1
+                return word
         return ""
 
     def rest(self) -> str:
@@ -94,11 +100,11 @@ def ipv4_number(text: str) -> int | None:
         return None
     value = 0
     for part in parts:
-        if not part.isascii() or not part.isdigit() or len(part) > 3:
-            return None
-        octet = int(part)
-        if octet > 255:
-            return None
+        octet = OCTETS.get(part)
+        if octet is None:
+            if not is_decimal(part) or len(part) > 3 or int(part) > 255:
+                return None
+            octet = int(part)  # written with zeros in front
         value = value << 8 | octet
     return value
 

@@ -59,6 +59,9 @@ class NameTable(Generic[T]):
 
     def resolve(self, name: str) -> Resolved[T]:
         """All values below a name. A missing name is unresolved by its own name; a cycle adds nothing."""
+        known = self._known.get(name)
+        if known is not None:
+            return known
         stack = [name]
         open_names: set[str] = set()
         while stack:  # no recursion: nesting comes from outside
@@ -90,7 +93,8 @@ class NameTable(Generic[T]):
 
 
 def merge_addresses(sets: Iterable[AddressSet]) -> AddressSet:
-    return NOWHERE.union(*sets)
+    parts = list(sets)
+    return parts[0] if len(parts) == 1 else NOWHERE.union(*parts)  # one alone is shared, not made again
 
 
 def merge_services(parts: Iterable[Services]) -> Services:
@@ -112,8 +116,11 @@ def bound(resolved: Resolved[AddressSet], unknown: AddressSet = ANY) -> AddressS
 
 def compact(services: Iterable[Service]) -> Services:
     """The same services with destination ports of equal protocol and source merged; the order of first appearance stays."""
+    found = tuple(services)
+    if len(found) == 1 and len(found[0].destination_ports) < 2:
+        return found  # shared, not made again
     merged: dict[tuple[tuple[Interval, ...], tuple[Interval, ...]], list[Interval]] = {}
-    for service in services:
+    for service in found:
         merged.setdefault((service.protocols, service.source_ports), []).extend(service.destination_ports)
     return tuple(Service(protocols, source, normalise(ports)) for (protocols, source), ports in merged.items())
 

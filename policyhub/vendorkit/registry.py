@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 
 from policyhub.domain.errors import UnknownPlatform
 from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.contract import Vendor
+from policyhub.vendorkit.uncollected import uncollected
 
 BUILT_IN = {
     "arista_eos": "policyhub.vendors.arista_eos",
@@ -62,7 +64,8 @@ class VendorRegistry:
             if name not in self._modules:
                 said = gettext_noop("platform %(name)r is not known. Known: %(known)s")
                 raise UnknownPlatform.of(said, name=name, known=", ".join(self.names()))
-            self._loaded[name] = import_module(self._modules[name]).VENDOR
+            vendor: Vendor = import_module(self._modules[name]).VENDOR
+            self._loaded[name] = replace(vendor, parse=uncollected()(vendor.parse))
         return self._loaded[name]
 
     def all(self) -> Iterator[Vendor]:

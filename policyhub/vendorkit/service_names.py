@@ -55,6 +55,13 @@ class ServiceNames:
             return False
         return True
 
+    def port_or_word(self, word: str, protocol: int | None) -> int | str:
+        """The number of a port; the word itself when it is none."""
+        try:
+            return self.port(word, protocol)
+        except NotUnderstood:
+            return word
+
     def port(self, word: str, protocol: int | None) -> int:
         """A number, or a name of the given protocol (None: of either). Raises NotUnderstood."""
         if is_decimal(word):
@@ -62,8 +69,9 @@ class ServiceNames:
                 return int(word)
             raise NotUnderstood(f"{word[:40]!r} is not a port (0..{MAX_PORT})")
         first = self.udp if protocol == UDP else self.tcp
+        name = word.lower()
         for table in (first, self.tcp, self.udp):
-            port = table.get(word.lower())
+            port = table.get(name)
             if port is not None:
                 return port
         raise NotUnderstood(f"{word[:40]!r} is not a port name or number")

@@ -19,6 +19,7 @@ SHOWN = re.compile(
     r"^\S+ \S+; \d+ elements|^\S+ \S+ line \d+ (?!remark ).*(?:\(hitcnt=\d+\)|\(inactive\)|\(unresolved\)| 0x[0-9a-f]{8}$)"
 )
 DECORATION = re.compile(r"\([^()]*\)| 0x[0-9a-f]{8}$")
+ANY_SERVICES: Services = (ANY_SERVICE,)
 NOT_ENTRIES = ("deny-flow-max", "alert-interval", "cached", "mode", "commit")
 LOG_LEVELS = ("alerts", "critical", "debugging", "emergencies", "errors", "informational", "notifications", "warnings")
 WHO = ("user", "user-group", "object-group-user", "security-group", "object-group-security")
@@ -26,13 +27,20 @@ WHO = ("user", "user-group", "object-group-user", "security-group", "object-grou
 
 @dataclass(slots=True)
 class Entry:
-    """One access-list line; `line` is the number written in it (show output, or an insertion), None when it has none."""
+    """One access-list line; `line` is the number written in it (show output, or an insertion), None when it has none.
+
+    skipped: words in front of the body, which is cut again when it is read: all bodies together would be ten times the text.
+    """
 
     block: Block
     line: int | None
-    body: list[str]
+    skipped: int
     shown: bool = False
     remark: str | None = None
+
+    @property
+    def body(self) -> list[str]:
+        return _undecorated(self.block.text, self.shown).split()[self.skipped :]
 
 
 @dataclass(slots=True)
@@ -57,6 +65,8 @@ def read_access_list(reading: Reading, block: Block) -> None:
 
 def _shown_members(name: str, block: Block) -> list[Block]:
     """The line and, in a show output, the indented lines that the device expanded it to."""
+    if not block.children:
+        return [block]
     return [below for below in block.walk() if below.words[:2] == ["access-list", name]] or [block]
 
 
@@ -175,20 +185,25 @@ def _inserted(entries: list[Entry]) -> list[Entry]:
 def _entry(reading: Reading, block: Block) -> Entry | None:
     """The line without its list name and decorations; None for the header of a show output or a line that is cut off."""
     shown = SHOWN.search(block.text) is not None
-    words = (DECORATION.sub(" ", block.text) if shown else block.text).split()
-    words = words[3:] if words[0].lower() == "ipv6" else words[2:]
+    words = _undecorated(block.text, shown).split(None, 7)
+    skipped = 3 if words[0].lower() == "ipv6" else 2
+    words = words[skipped:]
     reading.ledger.understood(block.number)
     if shown and words[1:2] == ["elements;"]:
         return None
     line = None
     if len(words) > 1 and words[0].lower() == "line" and is_decimal(words[1]):
-        line, words = int(words[1][:9]), words[2:]
+        line, words, skipped = int(words[1][:9]), words[2:], skipped + 2
     if not words:
         reading.ledger.unparsed(block.line, "nothing follows the name")
         return None
     is_remark = words[0].lower() == "remark" or words[:2] == ["extended", "remark"]  # the second as generators write it
     remark = block.text.partition("remark")[2].strip() if is_remark else None
-    return Entry(block, line, words, shown, remark)
+    return Entry(block, line, skipped, shown, remark)
+
+
+def _undecorated(text: str, shown: bool) -> str:
+    return DECORATION.sub(" ", text) if shown else text
 
 
 def hit_key(name: str, body: list[str]) -> str:
@@ -196,20 +211,20 @@ def hit_key(name: str, body: list[str]) -> str:
     words = Words(body)
     words.accept("extended")
     protocol = {"tcp": TCP, "udp": UDP}.get(words.peek(1).lower())
-    kept: list[str] = []
+    kept = [name]
     while words:
-        if words.accept("log"):
+        word = words.next()
+        kind = word.lower()
+        if kind == "log":
             _skip_log(words)
-        elif words.peek().lower() in PORT_WORDS:
-            operator = words.next()
-            kept.append(operator)
-            for _ in range(2 if operator.lower() == "range" else 1):
-                word = words.peek()
-                kept.append(str(NAMES.port(word, protocol)) if NAMES.knows_port(word, protocol) else word)
+        elif kind in PORT_WORDS:
+            kept.append(word)
+            for _ in range(2 if kind == "range" else 1):
+                kept.append(str(NAMES.port_or_word(words.peek(), protocol)))
                 words.at += 1
-        elif not words.accept("inactive"):
-            kept.append(words.next())
-    return " ".join([name, *kept]).rstrip()
+        elif kind != "inactive":
+            kept.append(word)
+    return " ".join(kept).rstrip()
 
 
 def _skip_log(words: Words) -> None:
@@ -220,25 +235,26 @@ def _skip_log(words: Words) -> None:
 
 
 def _rule(reading: Reading, name: str, number: int, entry: Entry, comment: str) -> tuple[Rule, str]:
-    words = Words(entry.body)
+    body = entry.body
+    words = Words(body)
     form = words.accept("extended", "standard", "ethertype", "webtype") or "extended"
     verb = words.next("permit or deny").lower()
     if verb not in ("permit", "deny"):
         raise NotUnderstood(f"{verb[:40]!r} is not permit or deny")
     parts = Parts(ANY6 if name in reading.ipv6_lists else reading.any_address)
+    source, destination, services = ANY, ANY, ANY_SERVICES
     if form == "extended":
-        match = _extended(reading, words, parts)
+        source, destination, services = _extended(reading, words, parts)
     elif form == "standard":
-        match = Match(destination=_address(reading, words, parts))
+        destination = _address(reading, words, parts)
     else:
-        match = Match()
         parts.conditions.append(f"{form} {_until_options(words)}")
     enabled, logged, schedule = _options(words, parts)
     words.end()
     match = Match(
-        match.source,
-        match.destination,
-        match.services,
+        source,
+        destination,
+        services,
         conditions=tuple(parts.conditions),
         unresolved=tuple(dict.fromkeys(parts.unresolved)),
     )
@@ -247,12 +263,12 @@ def _rule(reading: Reading, name: str, number: int, entry: Entry, comment: str) 
         action=Action(verb),
         match=match,
         lines=(entry.block.number,),
-        text=" ".join(entry.block.words),
+        text=entry.block.line.spaced,
         enabled=enabled,
         logged=verb == "deny" if logged is None else logged,
         comment=comment,
         schedule=schedule,
-        hit_key=hit_key(name, entry.body),
+        hit_key=hit_key(name, body),
         references=tuple(dict.fromkeys(parts.references)),
     )
     return rule, form if form in ("ethertype", "webtype") else ""
@@ -265,7 +281,8 @@ def _until_options(words: Words) -> str:
     return " ".join(taken)
 
 
-def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
+def _extended(reading: Reading, words: Words, parts: Parts) -> tuple[AddressSet, AddressSet, Services]:
+    """Source, destination and services."""
     base, protocol = _protocol(reading, words, parts)
     _who(words, parts)
     source = _address(reading, words, parts)
@@ -277,7 +294,7 @@ def _extended(reading: Reading, words: Words, parts: Parts) -> Match:
         found = NAMES.read_icmp(words, protocol)
         destination_ports = (found,) if found else None
     from_ports = None if source_ports is None else as_source(source_ports)
-    return Match(source, destination, with_ports(base, from_ports, destination_ports, bool(parts.unresolved)))
+    return source, destination, with_ports(base, from_ports, destination_ports, bool(parts.unresolved))
 
 
 def _protocol(reading: Reading, words: Words, parts: Parts) -> tuple[Services, int | None]:

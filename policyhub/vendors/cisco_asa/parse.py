@@ -65,6 +65,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "service-policy": qos.read_service_policy,
     "priority-queue": qos.read_priority_queue,
 }
+HEADERS = ("ASA", "PIX", "FWSM", "hostname", "banner")
 REASONS = {
     "clear": "a command, not configuration",
     "no": "a command, not configuration",
@@ -119,11 +120,13 @@ def is_comment(text: str) -> bool:
 
 def adopts(parent: str, child: str) -> bool:
     """Members of objects and groups that lost their indentation."""
-    return any(header.match(parent) and member.match(child) for header, member in CHILDREN)
+    return parent.startswith("object") and any(header.match(parent) and member.match(child) for header, member in CHILDREN)
 
 
 def _header(reading: Reading, block: Block) -> None:
     """What later lines depend on: the release (meaning of `any`), aliases, the host name."""
+    if not block.text.startswith(HEADERS):
+        return
     words = block.words
     if words[0] in ("ASA", "PIX", "FWSM") and len(words) > 2 and words[1] == "Version":
         major, _, minor = words[2].partition("(")[0].partition(".")
@@ -139,7 +142,7 @@ def _header(reading: Reading, block: Block) -> None:
 
 
 def _dispatch(reading: Reading, block: Block) -> None:
-    word = block.words[0].lower()
+    word = block.text.split(None, 1)[0].lower()
     _note_selector(reading, block)
     if word == "group-policy":
         access.read_group_policy(reading, block)  # the rest of a group is left to the lists

@@ -112,7 +112,8 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
     dscp, odd = _dscp(node)
     conditions += odd
     references = (*source.names, *destination.names, *source.names6, *destination.names6, *service_names)
-    named, schedule = node.value("schedule"), _schedule(reading, scope, node)
+    named = node.value("schedule")
+    schedule = _schedule(reading, scope, node, named)
     if named not in ("", "always"):
         conditions.append(f"schedule {named}")
         references = (*references, named)
@@ -272,7 +273,8 @@ def _anomalies(reading: Reading, node: Node) -> list[str]:
 
 
 def _zones(node: Node, side: str) -> tuple[str, ...]:
-    names = [value for name in ZONE_SETTINGS[side] for value in node.values(name)]
+    settings = node.settings
+    names = [value for name in ZONE_SETTINGS[side] if name in settings for value in settings[name].values]
     return () if "any" in names else tuple(dict.fromkeys(names))
 
 
@@ -294,9 +296,8 @@ def _logged(table: Table, node: Node) -> bool | None:
     return words in ("all", "enable")
 
 
-def _schedule(reading: Reading, scope: Scope, node: Node) -> str:
+def _schedule(reading: Reading, scope: Scope, node: Node, name: str) -> str:
     """Name of the schedule; a date after which the policy ends is one as well."""
-    name = node.value("schedule")
     if name not in ("", "always"):
         return name
     if not node.is_on("policy-expiry"):
@@ -320,6 +321,8 @@ def _dscp(node: Node) -> tuple[frozenset[int] | None, list[str]]:
 
 
 def tos_dscp(node: Node) -> tuple[frozenset[int] | None, list[str]]:
+    if "tos" not in node.settings and "tos-mask" not in node.settings:
+        return None, []
     try:
         value, mask = int(node.value("tos") or "0", 16), int(node.value("tos-mask") or "0", 16)
     except ValueError:

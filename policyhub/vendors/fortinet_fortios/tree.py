@@ -23,6 +23,7 @@ PROMPT = re.compile(
 )
 ASKS = ("show", "get", "diagnose", "diag", "execute", "exec", "fnsysctl", "exit", "quit")
 ROOTS = frozenset({"system", "firewall", "router", "vpn"})  # whose tables stand at the top: an `end` before them is missing
+MOST_SHARED = 40  # characters of a value that is kept once for all settings that have it
 NOTHING: Mapping[str, Node] = MappingProxyType({})
 FIELDS = frozenset({"set", "unset", "append", "select", "unselect", "clear"})
 TABLE_WORDS = frozenset({"delete", "rename", "move", "clone", "purge"})
@@ -106,7 +107,8 @@ class Setting:
     @property
     def value(self) -> str:
         """The first value, "" without one."""
-        return next(iter(split(self.raw)), "")
+        values = split(self.raw)
+        return values[0] if values else ""
 
     @property
     def text(self) -> str:
@@ -296,12 +298,14 @@ class _Builder:
         self.last_closed = closed.name
 
     def _field(self, word: str, rest: str, line: Line) -> None:
-        name, _, raw = rest.strip().partition(" ")
-        name, raw = intern(name), raw.strip()
+        name, _, raw = rest.lstrip().partition(" ")
+        name, raw = intern(name), raw.lstrip()  # the line has no blanks at its end
         top = self.stack[-1]
         top.numbers.append(line.number)
         if '"' in raw and has_open_quote(raw):
             raw = self._continued(raw, line)
+        elif len(raw) < MOST_SHARED:
+            raw = intern(raw)
         if len(self.stack) == 1 or not name:
             self.tree.stray.append(line)
             return

@@ -68,11 +68,11 @@ class Node:
 
     def pack(self, node: Node) -> None:
         """Put a finished child away when it is a field with one value."""
-        found = node.children
-        if found is not None and len(found) == 1 and self.children is not None and self.children.get(node.name) is node:
-            for value, at in found.items():
-                if isinstance(at, int):
-                    self.children[node.name] = (value, node.line, node.end, at)
+        found, held = node.children, self.children
+        if found is not None and len(found) == 1 and held is not None and held.get(node.name) is node:
+            ((value, at),) = found.items()
+            if isinstance(at, int):
+                held[node.name] = (value, node.line, node.end, at)
 
     def at(self, *names: str) -> Node | None:
         """What stands below a path of names."""
@@ -108,7 +108,8 @@ class Node:
         if child is None or isinstance(child, int):
             return ()
         if isinstance(child, tuple) and not more:
-            return (child[0].partition("\0")[0],)
+            value = child[0]
+            return (value.partition("\0")[0],) if "\0" in value else (value,)
         node = self.get(name)
         if node is not None and more:
             node = node.at(*more)

@@ -81,7 +81,7 @@ class _Builder:
         if self.too_deep or len(stack) > DEEPEST or stack[-1] is VALUE:
             self.too_deep += 1
             self.result.stray.append(line)
-        elif tag == MEMBER:
+        elif tag == MEMBER:  # by far the most frequent
             stack.append(VALUE)
         elif tag == ENTRY and attributes:
             stack.append(self._entry(attributes, line))
@@ -97,12 +97,10 @@ class _Builder:
 
     def _named(self, tag: str, line: int) -> Node:
         parent = self.stack[-1]
-        known = parent.get(tag)
-        if known is None:
-            node = Node(tag, line)
-            if parent.children is None:
-                parent.children = {}
-            parent.children[tag] = node
+        if parent.children is None:
+            parent.children = {}
+        if tag not in parent.children or (known := parent.get(tag)) is None:
+            node = parent.children[tag] = Node(tag, line)
             return node
         if known.own is None:
             known.own = [known.line, known.end]
@@ -115,34 +113,28 @@ class _Builder:
             return
         node = self.stack.pop()
         texts = self.texts
+        text = "".join(texts).strip() if texts else ""
         if node is VALUE:
-            self._value("".join(texts).strip())
             texts.clear()
+            children = self.stack[-1].children
+            if children is None:
+                self.stack[-1].children = {text: self.parser.CurrentLineNumber}
+            else:
+                children.setdefault(text, self.parser.CurrentLineNumber)
             return
         line = self.parser.CurrentLineNumber
-        text = "".join(texts) if texts else ""
-        texts.clear()
-        if text.isspace():
-            text = ""
         if node.own is None:
             node.end = line
         else:
             node.open_again(node.own[-1], line)
             node.own.append(line)
         if text and not node.children:
-            node.children = {text.strip(): node.line}
+            node.children = {text: node.line}
         elif text:
-            self.note_stray(text)
+            self.note_stray("".join(texts))
+        texts.clear()
         if node.own is None and self.stack:
             self.stack[-1].pack(node)
-
-    def _value(self, text: str) -> None:
-        parent = self.stack[-1]
-        line = self.parser.CurrentLineNumber
-        if parent.children is None:
-            parent.children = {text: line}
-        else:
-            parent.children.setdefault(text, line)
 
     def note_stray(self, text: str) -> None:
         """Text that ends where the parser stands. Around the documents it is judged line by line elsewhere."""
