@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from policyhub.domain.addresses import Interval, complement, intersect, normalise
 
@@ -33,7 +34,7 @@ class Service:
         source: tuple[Interval, ...] | None = None,
     ) -> Service:
         protocols = ALL_PROTOCOLS if protocol is None else ((protocol, protocol),)
-        return cls(protocols, normalise(source or ALL_PORTS), normalise(destination or ALL_PORTS))
+        return shared_service(protocols, normalise(source or ALL_PORTS), normalise(destination or ALL_PORTS))
 
     @property
     def is_any(self) -> bool:
@@ -52,6 +53,8 @@ class Service:
 
 
 ANY_SERVICE = Service()
+#: One object for equal services: thousands of rules use the same few. Arguments as those of Service.
+shared_service = lru_cache(maxsize=4096)(Service)
 
 
 def ports_except(ports: tuple[Interval, ...]) -> tuple[Interval, ...]:

@@ -25,7 +25,7 @@ from policyhub.vendorkit.lexing import (
     prefix_set,
     wildcard_set,
 )
-from policyhub.vendorkit.operands import NameTable, Services, with_ports
+from policyhub.vendorkit.operands import NameTable, Services, as_source, with_ports
 from policyhub.vendorkit.service_names import PORT_WORDS, ServiceNames
 
 ENTRY = re.compile(r"^(?:(?:sequence )?\d+ +)?(?:permit|deny|remark|evaluate|dynamic|no) ?", re.IGNORECASE)
@@ -183,7 +183,7 @@ def _rule(book: AclBook, family: int, form: str, words: Words, entry: Block) -> 
     conditions = (*match.conditions, *parts.conditions)
     unresolved = tuple(dict.fromkeys(parts.unresolved))
     match = Match(match.source, match.destination, match.services, (), (), parts.dscp, conditions, unresolved)
-    text = " ".join(entry.words)
+    text = entry.line.spaced
     references = tuple(dict.fromkeys(parts.references))
     rule = Rule("", Action(verb), match, (entry.number,), text, True, parts.logged, "", parts.schedule, "", references)
     return rule, parts.sequence
@@ -215,7 +215,7 @@ def _extended(words: Words, parts: _Parts) -> Match:
         base = (found,) if found else base
     elif protocol == 2 and words and words.peek().lower() not in NO_IGMP_TYPE:
         parts.conditions.append(f"igmp {words.next()}")
-    from_ports = None if source_ports is None else tuple(Service(s.protocols, s.destination_ports) for s in source_ports)
+    from_ports = None if source_ports is None else as_source(source_ports)
     return Match(source, destination, with_ports(base, from_ports, to_ports, bool(parts.unresolved)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, intersect, normalise
-from policyhub.domain.services import ALL_PROTOCOLS, WITH_PORTS, Service
+from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, WITH_PORTS, Service, shared_service
 from policyhub.vendorkit.lexing import NotUnderstood
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ def compact(services: Iterable[Service]) -> Services:
     merged: dict[tuple[tuple[Interval, ...], tuple[Interval, ...]], list[Interval]] = {}
     for service in found:
         merged.setdefault((service.protocols, service.source_ports), []).extend(service.destination_ports)
-    return tuple(Service(protocols, source, normalise(ports)) for (protocols, source), ports in merged.items())
+    return tuple(shared_service(protocols, source, normalise(ports)) for (protocols, source), ports in merged.items())
 
 
 def narrow(base: Services, other: Services) -> Services:
@@ -134,13 +134,13 @@ def narrow(base: Services, other: Services) -> Services:
             source = intersect(a.source_ports, b.source_ports)
             destination = intersect(a.destination_ports, b.destination_ports)
             if protocols and source and destination:
-                found.append(Service(protocols, source, destination))
+                found.append(shared_service(protocols, source, destination))
     return compact(found)
 
 
 def as_source(services: Services) -> Services:
     """A group of destination ports used where the source port stands."""
-    return tuple(Service(s.protocols, s.destination_ports) for s in services)
+    return tuple(shared_service(s.protocols, s.destination_ports, ALL_PORTS) for s in services)
 
 
 def with_ports(base: Services, source: Services | None, destination: Services | None, unknown: bool) -> Services:

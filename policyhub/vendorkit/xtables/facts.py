@@ -19,6 +19,7 @@ from policyhub.domain.services import (
     WITH_PORTS,
     Service,
     ports_except,
+    shared_service,
 )
 from policyhub.vendorkit.lexing import Budget, NotUnderstood, host_set, is_decimal, masked_set, prefix_set, range_set
 from policyhub.vendorkit.service_names import ServiceNames
@@ -254,7 +255,7 @@ class Facts:
             return (Service(one, ALL_PORTS, self.icmp),)
         if not self.source_ports or not self.destination_ports:
             raise NotUnderstood("no port is left")
-        return (Service(one, self.source_ports, self.destination_ports),)
+        return (shared_service(one, self.source_ports, self.destination_ports),)
 
     def match(self) -> Match:
         return Match(

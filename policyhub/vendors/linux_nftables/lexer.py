@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from sys import intern
 from typing import NamedTuple
 
 from policyhub.vendorkit.blocks import Line
@@ -39,23 +40,21 @@ class Group:
 Node = Token | Group
 
 
-def tokens(lines: Iterable[Line]) -> list[Token]:
+def tokens(lines: Iterable[Line]) -> Iterator[Token]:
     """Comments are dropped, except `# handle N`, which names a rule. A backslash at the end of a line joins the next."""
-    found: list[Token] = []
     for line in lines:
         text = line.text
         joined = text.endswith("\\")
         for match in TOKEN.finditer(text[:-1] if joined else text):
             kind = match.lastgroup if match.lastgroup != "number" else "handle"
             if match["handle"]:
-                found.append(Token("handle", match["number"], line.number))
+                yield Token("handle", match["number"], line.number)
             elif kind == "string":
-                found.append(Token("string", match["string"].strip('"'), line.number))
+                yield Token("string", match["string"].strip('"'), line.number)
             elif kind and kind != "comment":
-                found.append(Token(kind, match[kind], line.number))
+                yield Token(kind, intern(match[kind]), line.number)  # the same few words in every rule
         if not joined:
-            found.append(Token("sep", "\n", line.number))
-    return found
+            yield Token("sep", "\n", line.number)
 
 
 def tree(flat: Iterable[Token]) -> list[Node]:

@@ -47,7 +47,6 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    raw = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     ledger = LineLedger()
     by_number = {line.number: line for line in lines}
     kept = [line for line in ledger.without_long(lines) if line.text and not line.text.startswith("#")]
@@ -55,7 +54,7 @@ def parse(text: str) -> DeviceConfig:
     files_root = Branch()
     rest = read_rules(kept, ruleset, ledger)
     rest = read_settings(rest, files_root, ledger)
-    reading = read_nvue(rest, raw, ledger)
+    reading = read_nvue(rest, text, ledger)
     _merge(reading.root, files_root)
     built = build(ruleset, Context(SetTable()), ledger)
     lists = read_lists(reading.root, ledger, by_number)

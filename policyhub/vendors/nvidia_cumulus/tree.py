@@ -118,8 +118,8 @@ class Reading:
     nvue_lines: set[int] = field(default_factory=set)
 
 
-def read_nvue(lines: list[Line], raw: list[str], ledger: LineLedger) -> Reading:
-    """Lines that belong to NVUE are kept in `nvue_lines`; booking is up to who understands the branch."""
+def read_nvue(lines: list[Line], text: str, ledger: LineLedger) -> Reading:
+    """`text` is what the lines are of. Lines of NVUE are kept in `nvue_lines`; booking is up to who understands the branch."""
     reading = Reading()
     rest: list[Line] = []
     for line in lines:
@@ -140,8 +140,8 @@ def read_nvue(lines: list[Line], raw: list[str], ledger: LineLedger) -> Reading:
             rest.append(line)
     if any(line.text[:1] in "[{" for line in rest[:3]):
         _json(reading, rest, ledger)
-    else:
-        yaml = _Yaml(reading, raw, ledger)
+    elif rest:
+        yaml = _Yaml(reading, [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")], ledger)
         for line in rest:
             yaml.line(line)
     return reading
