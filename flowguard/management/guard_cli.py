@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     install = verbs.add_parser("install", help="render an empty guard for approval in a change window")
     install.add_argument("device")
-    install.add_argument("name", help="up to 8 letters or digits; PHG- is put before it")
+    install.add_argument("name", help="up to 12 letters or digits; PHG- is put before it")
     install.add_argument("--interface", action="append", required=True, help="where traffic enters; may be repeated")
     install.add_argument("--marks", default="", help="DSCPs taken from members, e.g. '46 CS5'; default: the priority marks")
     install.add_argument("--target", default=None, help="DSCP that members get; default: the device group's")
