@@ -32,6 +32,7 @@ def analyse(
     records: Literal["ndjson", "columns", "ipfix"] | None = None,
     write: Callable[[bytes], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    threads: int = 1,
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
@@ -43,6 +44,9 @@ def analyse(
     records: hand every flow to `write`, in blocks: whole lines, IPFIX messages, or columns (crates/records/src/block.rs). A flow
     of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and
     the records written. What either raises, or a signal's handler, ends the run and comes out here.
+
+    threads: so many may work at once. One keeps account of all packets in their order, each other one reads and decodes a file for
+    it, so that more than one per file and one are of no use. The result is the same to the byte for every number.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file

@@ -1,5 +1,5 @@
-//! The engine alone, for measurements: `measure FILE...` analyses each file in a thread of its own, with records for nobody. It ends
-//! with the most bytes that were resident at once (Linux).
+//! The engine alone, for measurements: `measure FILE...` analyses each file in a thread of its own, with records for nobody; with
+//! THREADS in its environment each in so many. It ends with the most bytes that were resident at once (Linux).
 
 use std::path::PathBuf;
 use std::thread;
@@ -28,6 +28,7 @@ fn one(path: PathBuf) -> Result<usize, AnalyseError> {
         top: Some(0),
         signatures: None,
         records: Some(Form::Ipfix { domain: 1, limit: 1_400 }),
+        threads: std::env::var("THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1),
     };
     analyse(request, &mut Nowhere).map(|report| report.len())
 }

@@ -27,6 +27,7 @@ mod point;
 mod queue_rows;
 mod queue_watch;
 mod queues;
+mod reading;
 mod recording;
 mod report;
 mod roce_rows;

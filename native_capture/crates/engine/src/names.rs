@@ -23,6 +23,36 @@ pub(crate) enum NameSource {
 
 pub(crate) type Named<'a> = (&'a str, NameSource);
 
+/// A name in small letters, and the (version, address) that DNS gave for it.
+pub(crate) struct Told {
+    name: (String, NameSource),
+    addresses: Vec<(u8, u128)>,
+}
+
+/// What the payload of this packet tells of names.
+pub(crate) fn told(packet: &Packet, bytes: &[u8]) -> Option<Told> {
+    let payload = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0)?;
+    let payload = &payload[..payload.len().min(packet.payload_len as usize)];
+    if packet.proto == proto::UDP && packet.sport == DNS {
+        return answers(payload);
+    }
+    let may_begin = payload.first().is_some_and(|byte| *byte == 22 || byte.is_ascii_uppercase());
+    if !may_begin || packet.proto != proto::TCP {
+        return None;
+    }
+    let sni = server_name(payload).map(|name| (name, NameSource::TlsSni));
+    let (name, source) = sni.or_else(|| host(payload).map(|name| (name, NameSource::HttpHost)))?;
+    Some(Told { name: (name.to_ascii_lowercase(), source), addresses: Vec::new() })
+}
+
+#[cold]
+fn answers(payload: &[u8]) -> Option<Told> {
+    let mut addresses = Vec::new();
+    let name = dns_answers(payload, |version, address| addresses.push((version, address)))?;
+    let name = (name.as_str().to_ascii_lowercase(), NameSource::Dns);
+    (!addresses.is_empty()).then_some(Told { name, addresses })
+}
+
 /// Bounded: what finds no room is counted.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -34,32 +64,15 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Look at the payload of a packet of `point`: a name that its client asks for is noted in the packet.
-    pub fn look(&mut self, point: u16, packet: &mut Packet, bytes: &[u8]) {
-        let Some(payload) = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0) else {
-            return;
-        };
-        let payload = &payload[..payload.len().min(packet.payload_len as usize)];
-        if packet.proto == proto::UDP && packet.sport == DNS {
-            return self.answers(point, payload);
-        }
-        let may_begin = payload.first().is_some_and(|byte| *byte == 22 || byte.is_ascii_uppercase());
-        if may_begin && packet.proto == proto::TCP {
-            let sni = server_name(payload).map(|name| (name, NameSource::TlsSni));
-            let found = sni.or_else(|| host(payload).map(|name| (name, NameSource::HttpHost)));
-            packet.name = found.map_or(0, |(name, source)| self.number(name, source));
-        }
-    }
-
-    #[cold]
-    fn answers(&mut self, point: u16, payload: &[u8]) {
-        let mut found = Vec::new();
-        let Some(name) = dns_answers(payload, |version, address| found.push((point, version, address))) else { return };
-        if found.is_empty() {
+    /// Keep what the payload of a packet of `point` told; a name that its client asks for is noted in the packet.
+    pub fn keep(&mut self, point: u16, packet: &mut Packet, told: &Told) {
+        let number = self.number(&told.name);
+        if told.name.1 != NameSource::Dns {
+            packet.name = number;
             return;
         }
-        let number = self.number(name.as_str(), NameSource::Dns);
-        for address in found.into_iter().filter(|_| number != 0) {
+        for (version, address) in told.addresses.iter().filter(|_| number != 0) {
+            let address = (point, *version, *address);
             if self.by_address.len() < ADDRESSES || self.by_address.contains_key(&address) {
                 self.by_address.insert(address, number);
             } else {
@@ -69,18 +82,16 @@ impl Names {
     }
 
     /// 0 when there is no room.
-    fn number(&mut self, name: &str, source: NameSource) -> u16 {
-        let name = name.to_ascii_lowercase();
-        let key = (name, source);
-        if let Some(number) = self.numbers.get(&key) {
+    fn number(&mut self, name: &(String, NameSource)) -> u16 {
+        if let Some(number) = self.numbers.get(name) {
             return *number;
         }
         if self.all.len() >= NAMES {
             self.overflow += 1;
             return 0;
         }
-        self.all.push(key.clone());
-        self.numbers.insert(key, self.all.len() as u16);
+        self.all.push(name.clone());
+        self.numbers.insert(name.clone(), self.all.len() as u16);
         self.all.len() as u16
     }
 

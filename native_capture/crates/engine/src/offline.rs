@@ -14,9 +14,9 @@ use crate::core::{Core, Size, IDLE_NS};
 use crate::health_rows::Sums;
 use crate::lane::{earliest, Lane};
 use crate::largest::Largest;
-use crate::look::look;
 use crate::names::Names;
 use crate::queues::Queues;
+use crate::reading::{Block, Blocks};
 use crate::recording::{Form, Recorder, Sink, Stopped};
 use crate::report;
 
@@ -53,6 +53,9 @@ pub struct Request {
     /// Write every flow down, too. A flow of a point that stands alone ends after 300 s without a packet then and makes room; with
     /// several points all are kept until the end, because only then it is known what was lost between them.
     pub records: Option<Form>,
+    /// Threads that may work at once, this one among them: one keeps account of all packets in their order, each other one reads
+    /// and decodes a file for it. The report is the same to the byte for every number.
+    pub threads: usize,
 }
 
 /// Why there is no report at all.
@@ -88,60 +91,68 @@ impl fmt::Display for AnalyseError {
 
 impl std::error::Error for AnalyseError {}
 
-/// One file being read. `error`: why reading ended early.
+/// One file being read. `error`: why reading ended early; `cut`, `tcp_kept`, `udp_kept` as in [`Block`].
 pub(crate) struct Input {
     point: u16,
     pub path: PathBuf,
     pub error: Option<SourceError>,
     pub lane: Lane,
     pub cut: u64,
-    /// Most payload bytes that a cut packet holds.
     pub tcp_kept: usize,
     pub udp_kept: usize,
-    signatures: Arc<Signatures>,
-    file: CaptureFile,
-    ended: bool,
+    blocks: Blocks,
+    block: Block,
+    /// Packets of the block that were taken, and those of its names.
+    taken: usize,
+    taken_names: usize,
 }
 
 impl Input {
+    fn new(point: u16, path: PathBuf, blocks: Blocks) -> Self {
+        Self {
+            point,
+            path,
+            error: None,
+            lane: Lane::default(),
+            cut: 0,
+            tcp_kept: 0,
+            udp_kept: 0,
+            blocks,
+            block: Block::default(),
+            taken: 0,
+            taken_names: 0,
+        }
+    }
+
+    /// Up to `most` packets in the file's own order; none at the end.
+    fn next(&mut self, most: usize, names: &mut Names) -> &mut [Packet] {
+        if self.taken == self.block.packets.len() && !self.block.is_last {
+            self.renew();
+        }
+        let (from, to) = (self.taken, (self.taken + most).min(self.block.packets.len()));
+        self.taken = to;
+        while let Some((at, told)) = self.block.told.get(self.taken_names).filter(|(at, _)| *at < to) {
+            names.keep(self.point, &mut self.block.packets[*at], told);
+            self.taken_names += 1;
+        }
+        &mut self.block.packets[from..to]
+    }
+
+    fn renew(&mut self) {
+        self.blocks.next(&mut self.block);
+        (self.taken, self.taken_names) = (0, 0);
+        self.cut += self.block.cut;
+        self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
+        self.udp_kept = self.udp_kept.max(self.block.udp_kept);
+        self.error = self.block.error.take();
+    }
+
     /// Read ahead.
     fn fill(&mut self, ahead: usize, names: &mut Names) {
-        while !self.ended && self.lane.len() < ahead {
-            if let Some(packet) = self.next(names) {
-                self.lane.push(packet);
-            }
+        while self.lane.len() < ahead {
+            let Some(packet) = self.next(1, names).first().copied() else { return };
+            self.lane.push(packet);
         }
-    }
-
-    /// The next packets in the file's own order.
-    fn read(&mut self, count: usize, into: &mut Vec<Packet>, names: &mut Names) {
-        while !self.ended && into.len() < count {
-            into.extend(self.next(names));
-        }
-    }
-
-    fn next(&mut self, names: &mut Names) -> Option<Packet> {
-        match self.file.next_frame() {
-            Ok(Some(frame)) => {
-                let mut packet = look(&frame, &self.signatures);
-                if packet.payload_len > 0 {
-                    names.look(self.point, &mut packet, frame.bytes);
-                }
-                if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
-                    self.cut += 1;
-                    let above = frame.bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0);
-                    let kept = if packet.is_tcp() { &mut self.tcp_kept } else { &mut self.udp_kept };
-                    *kept = (*kept).max(above.map_or(0, <[u8]>::len));
-                }
-                return Some(packet);
-            }
-            Ok(None) => self.ended = true,
-            Err(error) => {
-                self.error = Some(error);
-                self.ended = true;
-            }
-        }
-        None
     }
 }
 
@@ -156,20 +167,9 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     let mut inputs = Vec::new();
     for (point, (_, path)) in request.points.iter().enumerate() {
         let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
-        let lane = Lane::default();
-        let (path, signatures) = (path.clone(), Arc::clone(&signatures));
-        inputs.push(Input {
-            point: point as u16,
-            path,
-            error: None,
-            lane,
-            cut: 0,
-            tcp_kept: 0,
-            udp_kept: 0,
-            signatures,
-            file,
-            ended: false,
-        });
+        // This thread is one of them.
+        let blocks = Blocks::new(file, &signatures, point + 1 < request.threads).map_err(no_thread)?;
+        inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
     let mut run = Run::new(&request, signatures)?;
     if let Some(bundle) = request.bundle {
@@ -215,17 +215,15 @@ impl Run {
 
     /// One file alone is taken in its own order, a handful of packets at a time.
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        let mut batch = Vec::with_capacity(BATCH);
-        while !input.ended {
-            input.read(BATCH, &mut batch, &mut self.core.names);
-            self.core.warm(0, &mut batch);
-            let count = batch.len() as u64;
-            for packet in batch.drain(..) {
-                self.core.packet(0, &packet);
+        loop {
+            let packets = input.next(BATCH, &mut self.core.names);
+            if packets.is_empty() {
+                return Ok(());
             }
-            self.settle(count, sink)?;
+            self.core.warm(0, packets);
+            packets.iter().for_each(|packet| self.core.packet(0, packet));
+            self.settle(packets.len() as u64, sink)?;
         }
-        Ok(())
     }
 
     /// Several files by the times of their packets.
@@ -270,6 +268,10 @@ impl Run {
         }
         Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest, self.sums))
     }
+}
+
+fn no_thread(error: std::io::Error) -> AnalyseError {
+    AnalyseError::Usage(format!("cannot start a thread ({error}). Ask for fewer threads, or raise the limit of processes"))
 }
 
 fn check(request: &Request) -> Result<(), AnalyseError> {

@@ -54,7 +54,7 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
@@ -67,12 +67,13 @@ fn analyse<'py>(
     records: Option<&str>,
     write: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
     let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
     let mut sink = PythonSink::new(write, progress);
-    let request = Request { points, bundle, queues, series, top, signatures, records };
+    let request = Request { points, bundle, queues, series, top, signatures, records, threads };
     let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),

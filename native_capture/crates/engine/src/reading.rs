@@ -1,0 +1,143 @@
+//! A capture as blocks of decoded packets, read in the caller's thread or in one of its own; what comes is the same.
+
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use nc_decode::Packet;
+use nc_flow::Signatures;
+use nc_source::{CaptureFile, Frame, SourceError};
+
+use crate::look::look;
+use crate::names::{told, Told};
+
+/// Packets of a block that is read in the caller's thread, and in one of its own.
+const HERE: usize = 32;
+const AHEAD: usize = 1_024;
+/// Blocks that may wait to be taken.
+const WAITING: usize = 8;
+
+/// The next packets of a file in its own order. `told`: places in `packets`, ascending, with the names that their payload told.
+/// `cut`: packets whose end was not kept, `tcp_kept` and `udp_kept`: most payload bytes that one of them holds. The last block
+/// may be empty; `error` is why it is the last.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub packets: Vec<Packet>,
+    pub told: Vec<(usize, Told)>,
+    pub cut: u64,
+    pub tcp_kept: usize,
+    pub udp_kept: usize,
+    pub error: Option<SourceError>,
+    pub is_last: bool,
+}
+
+impl Block {
+    fn add(&mut self, frame: &Frame<'_>, signatures: &Signatures) {
+        let packet = look(frame, signatures);
+        if packet.payload_len > 0 {
+            self.told.extend(told(&packet, frame.bytes).map(|told| (self.packets.len(), told)));
+        }
+        if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
+            self.cut += 1;
+            let above = frame.bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0);
+            let kept = if packet.is_tcp() { &mut self.tcp_kept } else { &mut self.udp_kept };
+            *kept = (*kept).max(above.map_or(0, <[u8]>::len));
+        }
+        self.packets.push(packet);
+    }
+
+    fn clear(&mut self) {
+        let (mut packets, mut told) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.told));
+        packets.clear();
+        told.clear();
+        *self = Self { packets, told, ..Self::default() };
+    }
+}
+
+struct Reader {
+    file: CaptureFile,
+    signatures: Arc<Signatures>,
+}
+
+impl Reader {
+    /// Up to `most` packets; fewer only at the end.
+    fn fill(&mut self, block: &mut Block, most: usize) {
+        block.clear();
+        while block.packets.len() < most && !block.is_last {
+            match self.file.next_frame() {
+                Ok(Some(frame)) => block.add(&frame, &self.signatures),
+                Ok(None) => block.is_last = true,
+                Err(error) => {
+                    block.error = Some(error);
+                    block.is_last = true;
+                }
+            }
+        }
+    }
+
+    /// Read on until the end, or until nobody wants more.
+    fn run(mut self, full: &SyncSender<Block>, empty: &Receiver<Block>) {
+        loop {
+            let mut block = empty.try_recv().unwrap_or_default();
+            self.fill(&mut block, AHEAD);
+            let is_last = block.is_last;
+            if full.send(block).is_err() || is_last {
+                return;
+            }
+        }
+    }
+}
+
+/// A thread that reads ahead. It is never waited for: one that sleeps in a read of a pipe ends with the pipe.
+struct Ahead {
+    full: Receiver<Block>,
+    empty: Sender<Block>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ahead {
+    fn start(reader: Reader) -> std::io::Result<Self> {
+        let (full_in, full) = sync_channel(WAITING);
+        let (empty, empty_out) = channel();
+        let thread = std::thread::Builder::new().name("read".into()).spawn(move || reader.run(&full_in, &empty_out))?;
+        Ok(Self { full, empty, thread: Some(thread) })
+    }
+
+    fn next(&mut self, block: &mut Block) {
+        // A thread that has ended takes nothing back.
+        let _ = self.empty.send(std::mem::take(block));
+        match self.full.recv() {
+            Ok(next) => *block = next,
+            Err(_) => {
+                block.is_last = true;
+                if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
+    }
+}
+
+/// Where the blocks of a file come from.
+pub(crate) struct Blocks(From);
+
+enum From {
+    Here(Reader),
+    Ahead(Ahead),
+}
+
+impl Blocks {
+    /// `ahead`: in a thread of its own.
+    pub fn new(file: CaptureFile, signatures: &Arc<Signatures>, ahead: bool) -> Result<Self, std::io::Error> {
+        let reader = Reader { file, signatures: Arc::clone(signatures) };
+        Ok(Self(if ahead { From::Ahead(Ahead::start(reader)?) } else { From::Here(reader) }))
+    }
+
+    /// Put the next packets into `block`.
+    pub fn next(&mut self, block: &mut Block) {
+        match &mut self.0 {
+            From::Here(reader) => reader.fill(block, HERE),
+            From::Ahead(ahead) => ahead.next(block),
+        }
+    }
+}
