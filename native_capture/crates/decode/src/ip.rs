@@ -7,6 +7,7 @@ use crate::{be16, be32, transport};
 /// Longest chain of IPv6 extension headers that is followed.
 const MAX_EXTENSIONS: usize = 16;
 
+#[inline]
 pub(crate) fn parse_v4(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = |reason| DecodeError::new(Layer::Ipv4, reason, at);
     let h: &[u8; 20] = bytes.get(at..at + 20).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;
@@ -46,6 +47,7 @@ pub(crate) fn parse_v4(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(
 }
 
 /// IPv4 with an authentication header (RFC 4302): its length is in units of 4, minus 2.
+#[cold]
 fn authentication(bytes: &[u8], at: usize, left: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = |reason| DecodeError::new(Layer::Authentication, reason, at);
     let h: [u8; 2] = bytes.get(at..at + 2).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;

@@ -28,6 +28,7 @@ pub use tunnel::{Carried, Tunnel};
 ///
 /// `link` is the number in the capture file (LINKTYPE_*), `frame_len` the length on the wire without FCS, which may be
 /// more than `bytes` holds; `ts_ns` is copied.
+#[inline]
 pub fn decode(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8]) -> Packet {
     let mut packet = Packet { ts_ns, frame_len, ..Packet::default() };
     if let Err(error) = link::parse(link, bytes, &mut packet) {

@@ -9,7 +9,16 @@ use crate::{be16, ip, pause, roce, wireless};
 /// More tags than this are an attack or garbage; real stacks have at most three.
 const MAX_TAGS: usize = 8;
 
+#[inline]
 pub(crate) fn parse(link: u32, bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
+    match (link, bytes.get(12..14)) {
+        // Nearly every frame of nearly every capture.
+        (1, Some([0x08, 0x00])) => ip::parse_v4(bytes, 14, packet),
+        _ => any(link, bytes, packet),
+    }
+}
+
+fn any(link: u32, bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
     match link {
         1 => ethertype(bytes, 12, packet),
         104 => ethertype(bytes, 2, packet),

@@ -6,23 +6,17 @@ use crate::tunnel::Tunnel;
 use crate::{be16, be32, roce, rtp, tunnel};
 
 /// `bytes` end where the IP packet ends; `length` is the number of transport bytes on the wire.
+#[inline]
 pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     match packet.proto {
         proto::TCP => tcp(bytes, at, length, packet),
-        proto::UDP | proto::UDPLITE => {
-            ports(bytes, at, Layer::Udp, packet)?;
-            packet.checksum = be16(bytes, at + 6).ok_or(DecodeError::new(Layer::Udp, Reason::Short, at))?;
-            packet.payload_len = length.saturating_sub(8) as u32;
-            payload(at + 8, packet);
-            if packet.dport == roce::ROCE_V2_PORT && packet.proto == proto::UDP {
-                return roce::bth(bytes, at + 8, length.saturating_sub(8), packet);
-            }
-            tunnel::udp(bytes, at + 8, packet);
-            if packet.tunnel == Tunnel::None {
-                rtp::note(bytes, at + 8, length.saturating_sub(8), packet);
-            }
-            Ok(())
-        }
+        proto::UDP | proto::UDPLITE => udp(bytes, at, length, packet),
+        _ => other(bytes, at, length, packet),
+    }
+}
+
+fn other(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    match packet.proto {
         proto::IPV4 | proto::IPV6 => {
             packet.payload_len = length as u32;
             tunnel::ip_in_ip(at, packet);
@@ -50,6 +44,22 @@ pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet)
     }
 }
 
+fn udp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    ports(bytes, at, Layer::Udp, packet)?;
+    packet.checksum = be16(bytes, at + 6).ok_or(DecodeError::new(Layer::Udp, Reason::Short, at))?;
+    packet.payload_len = length.saturating_sub(8) as u32;
+    payload(at + 8, packet);
+    if packet.dport == roce::ROCE_V2_PORT && packet.proto == proto::UDP {
+        return roce::bth(bytes, at + 8, length.saturating_sub(8), packet);
+    }
+    tunnel::udp(bytes, at + 8, packet);
+    if packet.tunnel == Tunnel::None {
+        rtp::note(bytes, at + 8, length.saturating_sub(8), packet);
+    }
+    Ok(())
+}
+
+#[inline]
 fn ports(bytes: &[u8], at: usize, layer: Layer, packet: &mut Packet) -> Result<(), DecodeError> {
     let both = be32(bytes, at).ok_or(DecodeError::new(layer, Reason::Short, at))?;
     packet.sport = (both >> 16) as u16;
@@ -58,10 +68,16 @@ fn ports(bytes: &[u8], at: usize, layer: Layer, packet: &mut Packet) -> Result<(
     Ok(())
 }
 
+#[inline]
 fn tcp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = |reason| DecodeError::new(Layer::Tcp, reason, at);
-    ports(bytes, at, Layer::Tcp, packet)?;
-    let h: &[u8; 20] = bytes.get(at..at + 20).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;
+    let Some(h) = bytes.get(at..).and_then(|rest| rest.first_chunk::<20>()) else {
+        ports(bytes, at, Layer::Tcp, packet)?;
+        return Err(fail(Reason::Short));
+    };
+    packet.sport = u16::from_be_bytes([h[0], h[1]]);
+    packet.dport = u16::from_be_bytes([h[2], h[3]]);
+    packet.has_transport = true;
     packet.seq = u32::from_be_bytes([h[4], h[5], h[6], h[7]]);
     packet.ack = u32::from_be_bytes([h[8], h[9], h[10], h[11]]);
     packet.tcp_flags = h[13];
