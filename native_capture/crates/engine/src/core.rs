@@ -150,7 +150,8 @@ impl Core {
         if let Some(observer) = self.observers.get_mut(usize::from(number)) {
             observer.count(packet);
         }
-        let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
+        let ports = if packet.is_fragment() { self.fragments.ports(packet) } else { ports(packet) };
+        let key = FlowKey::of(packet, point.realm, ports);
         let Some(matcher) = &mut self.matcher else {
             let (flow, event) = self.count_flow(key, number, packet);
             self.count_tcp(number, packet, event);
@@ -214,6 +215,9 @@ impl Core {
     }
 
     fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
+        if event == TcpEvent::default() {
+            return;
+        }
         self.points[usize::from(number)].count_tcp(event);
         if let Some(observer) = self.observers.get_mut(usize::from(number)) {
             observer.count_tcp(packet.dscp, event);

@@ -1,5 +1,7 @@
 //! Hash to record number: flat, open addressing, eight bytes a slot. The records themselves hold the keys.
 
+use crate::near::fetch;
+
 const EMPTY: u32 = u32::MAX;
 const FIRST: usize = 1 << 10;
 
@@ -98,10 +100,10 @@ impl Index {
         self.slots[hole].number = EMPTY;
     }
 
-    /// Bring the slot of `tag` near; says which number stands there first.
-    pub fn touch(&self, tag: u32) -> Option<u32> {
-        let slot = self.slots[self.home(tag)];
-        (slot.number != EMPTY).then_some(slot.number)
+    /// Bring the slot of `tag` near.
+    #[inline]
+    pub fn fetch(&self, tag: u32) {
+        fetch(&self.slots[self.home(tag)]);
     }
 }
 

@@ -21,10 +21,15 @@ pub struct FlowKey {
 /// In few words: this is done for every packet.
 impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        let ports = u128::from(self.sport) << 48 | u128::from(self.dport) << 32 | u128::from(self.vlan);
+        let kind = u64::from(self.realm) << 16 | u64::from(self.proto) << 8 | u64::from(self.version);
+        if self.version == 4 {
+            state.write_u128((self.src << 32 | self.dst) << 64 | ports);
+            return state.write_u64(kind);
+        }
         state.write_u128(self.src);
         state.write_u128(self.dst);
-        state.write_u64(u64::from(self.sport) << 48 | u64::from(self.dport) << 32 | u64::from(self.vlan));
-        state.write_u64(u64::from(self.realm) << 16 | u64::from(self.proto) << 8 | u64::from(self.version));
+        state.write_u128(u128::from(kind) << 64 | ports);
     }
 }
 
@@ -84,7 +89,12 @@ pub struct Folded {
 
 impl Folded {
     fn fold(&mut self, word: u64) {
-        let product = u128::from(self.sum ^ word) * u128::from(self.key ^ 0x9e37_79b9_7f4a_7c15);
+        self.fold_both(word, 0);
+    }
+
+    /// Two words by one multiplication, each under a secret of its own.
+    fn fold_both(&mut self, word: u64, other: u64) {
+        let product = u128::from(self.sum ^ word) * u128::from(self.key ^ 0x9e37_79b9_7f4a_7c15 ^ other);
         self.sum = (product as u64 ^ (product >> 64) as u64).wrapping_add(self.key.rotate_left(23));
     }
 }
@@ -115,8 +125,7 @@ impl Hasher for Folded {
     }
 
     fn write_u128(&mut self, n: u128) {
-        self.fold(n as u64);
-        self.fold((n >> 64) as u64);
+        self.fold_both(n as u64, (n >> 64) as u64);
     }
 
     fn finish(&self) -> u64 {

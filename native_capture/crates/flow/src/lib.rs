@@ -12,6 +12,7 @@ mod index;
 mod key;
 mod media;
 mod names;
+mod near;
 mod pauses;
 mod pool;
 mod psn;

@@ -1,5 +1,7 @@
 //! Records that few flows need, beside the flow table: reached by handle, bounded, given back when the conversation is forgotten.
 
+use crate::near;
+
 /// Records in pieces of this many: growing copies nothing.
 const PIECE: usize = 4_096;
 
@@ -51,6 +53,14 @@ impl<T: Default> Pool<T> {
     pub fn get(&self, handle: u32) -> Option<&T> {
         let (piece, place) = at(handle)?;
         self.pieces.get(piece)?.get(place)
+    }
+
+    /// Bring the record of `handle` near.
+    #[inline]
+    pub fn fetch(&self, handle: u32) {
+        if let Some(record) = self.get(handle) {
+            near::fetch(record);
+        }
     }
 
     pub fn get_mut(&mut self, handle: u32) -> Option<&mut T> {

@@ -8,6 +8,7 @@ use crate::flow::{Flow, Talk};
 use crate::health::Health;
 use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
+use crate::near;
 use crate::signature::{Found, Sample, Signatures, Tally};
 use crate::tcp::TcpEvent;
 
@@ -90,19 +91,27 @@ impl FlowTable {
         Some((number << 1 | way as u32, event))
     }
 
-    /// Bring what these packets will need near, all at once instead of one after the other. Their keys are worked out once.
+    /// Bring what these packets will need near, all at once instead of one after the other: slots, then conversations, then what stands
+    /// beside them. Their keys are worked out once.
     pub fn warm<'a>(&self, packets: impl Iterator<Item = (FlowKey, &'a mut Packet)>) {
         let mut tags = [0; 64];
         let mut count = 0;
         for ((key, packet), tag) in packets.zip(tags.iter_mut()) {
             *tag = self.tag(&key.conversation().0);
             packet.flow_tag = *tag;
-            std::hint::black_box(self.index.touch(*tag));
+            self.index.fetch(*tag);
             count += 1;
         }
-        for tag in &tags[..count] {
-            if let Some(number) = self.index.touch(*tag) {
-                std::hint::black_box(self.health.timings.get(self.talk(number).timing));
+        let mut numbers = [None; 64];
+        for (tag, number) in tags[..count].iter().zip(&mut numbers) {
+            *number = self.index.find(*tag, |_| true);
+            if let Some(number) = *number {
+                near::fetch(self.talk(number));
+            }
+        }
+        for talk in numbers[..count].iter().flatten().map(|number| self.talk(*number)) {
+            if talk.key.proto == proto::TCP {
+                self.health.timings.fetch(talk.timing);
             }
         }
     }
