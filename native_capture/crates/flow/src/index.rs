@@ -1,6 +1,6 @@
 //! Hash to record number: flat, open addressing, eight bytes a slot. The records themselves hold the keys.
 
-use crate::near::fetch;
+use crate::near::{fetch, in_large_pages};
 
 const EMPTY: u32 = u32::MAX;
 const FIRST: usize = 1 << 10;
@@ -19,7 +19,7 @@ pub(crate) struct Index {
 
 impl Index {
     pub fn new() -> Self {
-        Self { slots: vec![Slot { tag: 0, number: EMPTY }; FIRST], used: 0 }
+        Self { slots: empty(FIRST), used: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -65,7 +65,7 @@ impl Index {
     }
 
     fn grow(&mut self) {
-        let wider = vec![Slot { tag: 0, number: EMPTY }; self.slots.len() * 2];
+        let wider = empty(self.slots.len() * 2);
         for slot in std::mem::replace(&mut self.slots, wider) {
             if slot.number != EMPTY {
                 self.put(slot);
@@ -105,6 +105,13 @@ impl Index {
     pub fn fetch(&self, tag: u32) {
         fetch(&self.slots[self.home(tag)]);
     }
+}
+
+fn empty(slots: usize) -> Vec<Slot> {
+    let mut empty = Vec::with_capacity(slots);
+    in_large_pages(&empty);
+    empty.resize(slots, Slot { tag: 0, number: EMPTY });
+    empty
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Memory that is brought near before it is needed.
+//! Memory that is brought near before it is needed, and memory in large pages.
 
+// The only unsafe code of this crate.
 #![allow(unsafe_code)]
 
 /// Begin to load what `value` occupies; nothing waits for it. A hint that changes nothing else.
@@ -18,4 +19,23 @@ pub(crate) fn fetch<T>(value: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::hint::black_box(value);
+}
+
+/// Ask for large pages under the room of `values`: fewer faults, fewer misses of address translation (Linux: transparent huge pages,
+/// madvise(2)). Advice: where it is refused, nothing is lost. Give it before anything is written there.
+#[allow(clippy::ptr_arg, reason = "a slice does not tell the room")]
+pub(crate) fn in_large_pages<T>(values: &Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 2 << 20;
+        let first = values.as_ptr().cast::<u8>();
+        let room = (values.capacity() * size_of::<T>()).saturating_sub(first.align_offset(PAGE)) / PAGE * PAGE;
+        if room > 0 {
+            let first = first.wrapping_add(first.align_offset(PAGE)).cast_mut();
+            // SAFETY: the range lies within the allocation; the advice says how it is backed and changes nothing that stands there.
+            unsafe { libc::madvise(first.cast(), room, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
 }

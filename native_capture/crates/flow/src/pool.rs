@@ -3,7 +3,7 @@
 use crate::near;
 
 /// Records in pieces of this many: growing copies nothing.
-const PIECE: usize = 4_096;
+const PIECE: usize = 1 << 16;
 
 /// Handle 0 is none.
 pub(crate) struct Pool<T> {
@@ -41,7 +41,11 @@ impl<T: Default> Pool<T> {
             return 0;
         }
         if self.used % PIECE == 0 {
-            self.pieces.push(Vec::with_capacity(PIECE.min(self.room)));
+            let piece = Vec::with_capacity(PIECE.min(self.room));
+            if self.used > 0 {
+                near::in_large_pages(&piece); // the first is for small captures
+            }
+            self.pieces.push(piece);
         }
         if let Some(piece) = self.pieces.last_mut() {
             piece.push(T::default());

@@ -38,7 +38,7 @@ impl FlowTable {
 
     /// TCP counts of this direction, by the contract.
     pub fn tcp(&self, number: u32) -> TcpCounts {
-        let troubles = self.health(number).troubles;
+        let troubles = self.troubles(number);
         TcpCounts {
             data_segments: u64::from(self.flow(number).data_segments),
             retransmitted: u64::from(troubles.retransmitted),
@@ -48,6 +48,13 @@ impl FlowTable {
         }
     }
 
+    /// All zero for what is not TCP.
+    fn troubles(&self, number: u32) -> Troubles {
+        let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
+        let trouble = self.health.troubles.get(talk.trouble).filter(|_| talk.key.proto == proto::TCP);
+        trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default()
+    }
+
     /// All zero and unknown for what is not TCP.
     pub fn health(&self, number: u32) -> FlowHealth {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
@@ -55,10 +62,9 @@ impl FlowTable {
         if talk.key.proto != proto::TCP {
             return FlowHealth::default();
         }
-        let trouble = self.health.troubles.get(talk.trouble);
         let timing = self.health.timings.get(talk.timing);
         FlowHealth {
-            troubles: trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default(),
+            troubles: self.troubles(number),
             round_trips: timing.map(|timing| timing.round_trips(way)).unwrap_or_default(),
             resets: mine.tcp.resets,
             unanswered: is_unanswered(mine, theirs),

@@ -34,7 +34,7 @@ pub enum Gone {
 }
 
 /// Records in pieces of this many: growing copies nothing.
-const PIECE: usize = 4_096;
+const PIECE: usize = 1 << 15;
 
 /// Conversations in one flat table; a flow is one of their two directions and is reached by its number, which stays the same while
 /// the conversation lives.
@@ -74,7 +74,7 @@ impl FlowTable {
         let tag = if packet.flow_tag == 0 { self.tag(&both) } else { packet.flow_tag };
         let number = match self.find(tag, both, way, key.vlan) {
             Some(number) => number,
-            None => self.begin(both, way, key, packet)?,
+            None => self.begin(tag, both, way, key, packet)?,
         };
         let (talk, health) = self.talk_and_health(number);
         let last_ns = talk.ways[way].last_ns;
@@ -130,22 +130,23 @@ impl FlowTable {
         if fits(&first) {
             return Some(first);
         }
-        self.lookup(&FlowKey { vlan: apart(vlan), ..both })
+        let both = FlowKey { vlan: apart(vlan), ..both };
+        self.lookup(self.tag(&both), &both)
     }
 
-    fn lookup(&self, both: &FlowKey) -> Option<u32> {
-        self.index.find(self.tag(both), |number| self.talk(number).key == *both)
+    fn lookup(&self, tag: u32, both: &FlowKey) -> Option<u32> {
+        self.index.find(tag, |number| self.talk(number).key == *both)
     }
 
-    fn begin(&mut self, both: FlowKey, way: usize, key: FlowKey, packet: &Packet) -> Option<u32> {
+    fn begin(&mut self, tag: u32, both: FlowKey, way: usize, key: FlowKey, packet: &Packet) -> Option<u32> {
         if self.index.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
             self.overflow += 1;
             return None;
         }
         // The endpoints are known with other tags in this direction: a conversation of its own.
-        let taken = self.lookup(&both).is_some_and(|number| self.talk(number).ways[way].packets() > 0);
+        let taken = self.lookup(tag, &both).is_some_and(|number| self.talk(number).ways[way].packets() > 0);
         let both = if taken { FlowKey { vlan: apart(key.vlan), ..both } } else { both };
-        let tag = self.tag(&both);
+        let tag = if taken { self.tag(&both) } else { tag };
         let talk = Talk::new(both, key.dport);
         let number = match self.free.pop() {
             Some(number) => {
@@ -160,7 +161,11 @@ impl FlowTable {
 
     fn push(&mut self, talk: Talk) -> u32 {
         if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
-            self.pieces.push(Vec::with_capacity(PIECE));
+            let piece = Vec::with_capacity(PIECE);
+            if !self.pieces.is_empty() {
+                near::in_large_pages(&piece); // the first is for small captures
+            }
+            self.pieces.push(piece);
         }
         let before = (self.pieces.len() - 1) * PIECE;
         match self.pieces.last_mut() {

@@ -1,6 +1,6 @@
 //! Where packets come from: pcap and pcapng files, and the AF_PACKET ring of a live interface.
 //!
-//! All unsafe code of the workspace is in `ring.rs`, each block with its SAFETY note.
+//! All unsafe code is in `ring.rs`, each block with its SAFETY note (the only other of the workspace: `near.rs` of the flow crate).
 
 mod buffer;
 mod error;

@@ -1,6 +1,6 @@
 //! A live interface: AF_PACKET with a memory-mapped TPACKET_V3 ring (Linux Documentation/networking/packet_mmap.rst).
 //!
-//! The only unsafe code of the workspace. The kernel writes blocks, we read those whose status says USER and hand them
+//! The only unsafe code of this crate. The kernel writes blocks, we read those whose status says USER and hand them
 //! back by writing KERNEL; an acquire load and a release store order the two.
 #![allow(unsafe_code)]
 
