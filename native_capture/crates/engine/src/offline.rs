@@ -271,7 +271,9 @@ impl Run {
 }
 
 fn no_thread(error: std::io::Error) -> AnalyseError {
-    AnalyseError::Usage(format!("cannot start a thread ({error}). Ask for fewer threads, or raise the limit of processes"))
+    AnalyseError::Usage(format!(
+        "cannot start a thread ({error}). Ask for fewer threads, or raise the limit of processes"
+    ))
 }
 
 fn check(request: &Request) -> Result<(), AnalyseError> {
