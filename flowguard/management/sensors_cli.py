@@ -48,7 +48,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _line(row: SensorRow) -> str:
     seen = "never seen" if row.silent_s is None else f"seen {row.silent_s:.0f} s ago"
-    judging = "judging" if row.judging else "not judging"
+    judging = "silent" if row.is_silent and row.silent_s is not None else "judging" if row.judging else "not judging"
     lost = "drops unknown" if row.dropped is None else f"{row.dropped} dropped"
     trouble = f", {row.gaps} gaps" * bool(row.gaps) + f", {row.poisoned} batches unreadable" * bool(row.poisoned)
     return f"{row.name}  {seen}, {judging}, {lost}, {row.waiting} batches waiting{trouble}"

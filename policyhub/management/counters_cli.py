@@ -39,8 +39,9 @@ def _counters(args: argparse.Namespace) -> int:
         counters.upload(device=device, text=read_text(args.file), actor=ACTOR, read_at=now, now=now)
     seen = counted(device, at_most=2)
     if seen.latest is None:
+        way = "--poll" if device.host else "--from FILE"
         terminal.say(
-            f"{device.name}: never read, so nothing is known. Read it now: policyhub device counters {device.name} --poll"
+            f"{device.name}: never read, so nothing is known. Read it now: policyhub device counters {device.name} {way}"
         )
         return 0
     latest = seen.latest
