@@ -3,6 +3,7 @@
 import argparse
 
 import pytest
+from django.utils import timezone
 
 from flowguard.management import sensors_cli
 from flowguard.models import ObservationPoint, Sensor, VerdictBatch
@@ -81,6 +82,9 @@ class TestSensorsCommand:
         store(batch(4))
         Sensor.objects.create(name="quiet")
         VerdictBatch.objects.filter(sequence=4).update(state="poisoned")
+        assert run(sensors_cli, "list") == 0
+        assert "silent, 4 dropped" in capsys.readouterr().out
+        Sensor.objects.exclude(name="quiet").update(last_seen_at=timezone.now())
         assert run(sensors_cli, "list") == 0
         first, second = capsys.readouterr().out.splitlines()
         assert "judging, 4 dropped, 0 batches waiting, 1 batches unreadable" in first
