@@ -210,7 +210,7 @@ GAP_REASONS: dict[str, Text] = {
     "torn": _("torn by a crash before it was sent"),
 }
 
-HEALTH_LOSS: dict[str, Text] = {"kernel": _("kernel"), "ring": _("ring"), "spool": _("spool")}
+HEALTH_LOSS: dict[str, Text] = {"interface": _("interface"), "kernel": _("kernel"), "ring": _("ring"), "spool": _("spool")}
 
 
 def server_port(port: str) -> Text:

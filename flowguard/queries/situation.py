@@ -113,5 +113,5 @@ def _drop_ratio(verdict: Verdict) -> float | None:
     received, dropped = health.get("received"), health.get("dropped")
     if not received or not dropped or "kernel" not in dropped:
         return None
-    lost = sum(dropped.get(cause, 0) for cause in ("kernel", "ring"))
+    lost = sum(dropped.get(cause, 0) for cause in ("interface", "kernel", "ring"))
     return float(lost) / (received + lost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import random
 import signal
@@ -33,7 +34,8 @@ def _run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
         run_sensor(
-            read_config(args.config), open_engine=open_engine, check_bundle=native_capture.audit_bundle, stream=uuid.uuid4(),
+            read_config(args.config), open_engine=functools.partial(open_engine, drop_privileges=True),
+            check_bundle=native_capture.audit_bundle, stream=uuid.uuid4(),
             stop=set_by_signals(signal.SIGTERM, signal.SIGINT), chance=random.Random(),  # noqa: S311
         )  # fmt: skip
     except native_capture.CaptureError as error:
@@ -48,6 +50,7 @@ def set_by_signals(*numbers: signal.Signals) -> threading.Event:
     signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
 
     def wait() -> None:
+        native_capture.drop_privileges()
         signal.sigwait(numbers)
         stop.set()
 

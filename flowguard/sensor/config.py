@@ -51,6 +51,7 @@ class SensorConfig:
     """url: scheme and host of the service. spool_bytes: most that waits on disk. Intervals in seconds.
 
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
+    filter: only these frames (pcap-filter); promiscuous: those for others, too.
     queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
     """
 
@@ -67,6 +68,8 @@ class SensorConfig:
     heartbeat_s: float = 10.0
     snaplen: int = 256
     ring_mb: int = 32
+    filter: str | None = None
+    promiscuous: bool = True
     queues_file: Path | None = None
     ipfix: Collector | None = None
     collect: tuple[Post, ...] = ()
@@ -106,6 +109,7 @@ class _Reader:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
             "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
+            "filter", "promiscuous",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -128,6 +132,8 @@ class _Reader:
             heartbeat_s=self._number(raw, "heartbeat_ms", 10_000, 100, 60_000) / 1000,
             snaplen=self._number(raw, "snaplen", 256, 64, 65_535),
             ring_mb=self._number(raw, "ring_mb", 32, 1, 4096),
+            filter=self._take(raw, "filter", str, "") or None,
+            promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
             ipfix=self._collector(raw),
             collect=self._posts(raw),

@@ -12,18 +12,20 @@ from flowguard.sensor.exporting import ExportingEngine
 from flowguard.sensor.replay import ShiftedReplay
 
 
-def open_engine(config: SensorConfig, bundle: bytes | None) -> Engine:
-    """Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file, a port
+def open_engine(config: SensorConfig, bundle: bytes | None, *, drop_privileges: bool = False) -> Engine:
+    """drop_privileges: this thread and those it starts keep none once the interfaces are open.
+
+    Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file, a port
     that is taken.
     """
-    engine = _capture(config, bundle) if config.points else None
+    engine = _capture(config, bundle, drop_privileges) if config.points else None
     if not config.collect:
         assert engine
         return engine
     return HearingEngine(engine, config.collect, bundle, time.time_ns)
 
 
-def _capture(config: SensorConfig, bundle: bytes | None) -> Engine:
+def _capture(config: SensorConfig, bundle: bytes | None, drop_privileges: bool) -> Engine:
     queues = config.queues()
     if config.is_replay:
         files = [(point.name, str(point.file)) for point in config.points]
@@ -31,6 +33,7 @@ def _capture(config: SensorConfig, bundle: bytes | None) -> Engine:
     interfaces = [(point.name, point.interface) for point in config.points]
     domain = config.ipfix.domain if config.ipfix else None
     live = native_capture.Live(
-        interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain
+        interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain,
+        filter=config.filter, promiscuous=config.promiscuous, drop_privileges=drop_privileges,
     )  # fmt: skip
     return ExportingEngine(live, config.ipfix) if config.ipfix else live

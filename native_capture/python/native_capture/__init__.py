@@ -9,9 +9,11 @@ from native_capture._engine import (
     analyse,
     analyse_exports,
     audit_bundle,
+    drop_privileges,
     rulespace,
 )
 
 __all__ = [
-    "CaptureError", "Exports", "Live", "Replay", "__version__", "analyse", "analyse_exports", "audit_bundle", "rulespace",
+    "CaptureError", "Exports", "Live", "Replay", "__version__", "analyse", "analyse_exports", "audit_bundle",
+    "drop_privileges", "rulespace",
 ]  # fmt: skip

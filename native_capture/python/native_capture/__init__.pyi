@@ -45,8 +45,8 @@ def analyse(
     of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and
     the records written. What either raises, or a signal's handler, ends the run and comes out here.
 
-    threads: so many may work at once. One keeps account of all packets in their order, each other one reads and decodes a file for
-    it, so that more than one per file and one are of no use. The result is the same to the byte for every number.
+    threads: so many may work at once. One keeps account of all packets in their order, each other one reads and decodes a file
+    for it: more than one for each file and one are of no use. The result is the same to the byte for every number.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file
@@ -82,10 +82,15 @@ class Exports:
 def audit_bundle(bundle: bytes) -> str:
     """Check a `flowguard.bundle/1` and return its version. Raises CaptureError (NC-E010)."""
 
+def drop_privileges() -> None:
+    """From here on the calling thread and those it starts have no capability and get none (capabilities(7)). Raises OSError."""
+
 class Live:
     """Captures from interfaces (name, interface) until closed; needs CAP_NET_RAW. Safe to use from any thread.
 
     snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface; queues: as in `analyse`, for verdicts about queues.
+    filter: only frames that this pcap-filter expression describes, compiled by the system libpcap; promiscuous: those for others,
+    too. drop_privileges: once the interfaces are open, the calling thread and those it starts have no capability and get none.
     Without a bundle nobody is judged by who it is.
     """
 
@@ -99,6 +104,9 @@ class Live:
         ring_mb: int = 32,
         signatures: str | PathLike[str] | None = None,
         ipfix_domain: int | None = None,
+        filter: str | None = None,
+        promiscuous: bool = True,
+        drop_privileges: bool = False,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.

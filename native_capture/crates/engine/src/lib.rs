@@ -35,6 +35,6 @@ mod roce_rows;
 pub use exports::{analyse_exports, ExportRequest};
 pub use listening::{HearError, Listening};
 pub use live::{Live, LiveError, LiveSettings};
-pub use nc_source::SourceError;
+pub use nc_source::{drop_privileges, RingSettings, SourceError};
 pub use offline::{analyse, AnalyseError, Request};
 pub use recording::{Form, Sink, Stopped};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use nc_detect::Bundle;
 use nc_flow::{SignatureError, Signatures};
-use nc_source::{Ring, SourceError};
+use nc_source::{drop_privileges, Ring, RingSettings, SourceError};
 
 use crate::core::{Core, Size, IDLE_NS};
 use crate::feed::{Feed, FileFeed, RingFeed};
@@ -40,12 +40,13 @@ const SIZE: Size = Size {
     path: false,
 };
 
-/// `points`: name and interface. `snaplen`: bytes kept of a frame; `ring_mb`: MiB of ring per interface.
+/// `points`: name and interface; `ring`: how each is opened.
 #[derive(Clone, Debug)]
 pub struct LiveSettings {
     pub points: Vec<(String, String)>,
-    pub snaplen: u32,
-    pub ring_mb: u32,
+    pub ring: RingSettings,
+    /// Give every capability away once the interfaces are open, see [`nc_source::drop_privileges`].
+    pub drop_privileges: bool,
     /// The queues file of the contract, as JSON.
     pub queues: Option<Vec<u8>>,
     /// A folder of signature files beside those that come with the engine.
@@ -102,10 +103,13 @@ impl Live {
     /// Capture from interfaces. Without a bundle nothing is judged (`judging: false`), all is counted.
     pub fn open(settings: &LiveSettings, bundle: Option<Bundle>) -> Result<Self, LiveError> {
         check(&settings.points)?;
-        let open = |(_, interface): &(String, String)| Ring::open(interface, settings.snaplen, settings.ring_mb);
+        let open = |(_, interface): &(String, String)| Ring::open(interface, &settings.ring);
         let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
-        let feed = Box::new(RingFeed(rings, Arc::clone(&signatures)));
+        if settings.drop_privileges {
+            drop_privileges().map_err(|error| LiveError::Usage(format!("cannot give privileges away ({error})")))?;
+        }
+        let feed = Box::new(RingFeed::new(rings, Arc::clone(&signatures)));
         Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
     }
 
@@ -307,11 +311,12 @@ impl Worker {
         });
         for (number, point) in self.health.points.iter_mut().enumerate() {
             let taken = self.feed.taken(number);
-            if taken.dropped > point.dropped {
+            if taken.dropped > point.dropped || taken.missed.unwrap_or(0) > point.missed.unwrap_or(0) {
                 self.core.dropped(number, self.newest_ns);
                 self.losing[number] = true;
             }
-            (point.received, point.dropped) = (taken.received, taken.dropped);
+            (point.received, point.dropped, point.ring_full) = (taken.received, taken.dropped, taken.ring_full);
+            (point.missed, point.refused) = (taken.missed, taken.refused);
         }
         read
     }
@@ -333,6 +338,7 @@ impl Worker {
     fn publish(&mut self) {
         self.health.received = self.health.points.iter().map(|point| point.received).sum();
         self.health.dropped.kernel = self.health.points.iter().map(|point| point.dropped).sum();
+        self.health.dropped.interface = self.health.points.iter().filter_map(|point| point.missed).sum();
         self.health.decode_errors = self.core.points.iter().map(|point| point.decode_errors).sum();
         self.health.overflow = self.core.overflow();
         self.health.last_packet_ns = self.core.points.iter().filter_map(|point| point.last_ns).max();

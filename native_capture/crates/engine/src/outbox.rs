@@ -35,9 +35,11 @@ pub(crate) struct Health {
     pub points: Vec<PointHealth>,
 }
 
-/// `ring` and `spool` are lost by others: nothing is dropped between ring and judge; the sensor fills `spool` in.
+/// `interface`: frames that its card had no room for. `ring` and `spool` are lost by others: nothing is dropped between ring and judge; the
+/// sensor fills `spool` in.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Dropped {
+    pub interface: u64,
     pub kernel: u64,
     pub ring: u64,
     pub spool: u64,
@@ -49,12 +51,17 @@ pub(crate) struct GivenUp {
     pub observations: u64,
 }
 
+/// `dropped`: frames for which the ring had no room, `ring_full`: how often it was found full. `missed` and `refused`: what the interface
+/// lost since the start, see [`nc_source::Lost`]; None when nobody can say.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct PointHealth {
     pub point: String,
     pub interface: String,
     pub received: u64,
     pub dropped: u64,
+    pub ring_full: u64,
+    pub missed: Option<u64>,
+    pub refused: Option<u64>,
 }
 
 /// `latest`: newest revision of each verdict by id; `order`: their ids as they came.

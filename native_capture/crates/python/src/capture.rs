@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nc_detect::Bundle;
-use nc_engine::{AnalyseError, ExportRequest, HearError, Listening, Live as Engine, LiveError, LiveSettings, Request};
+use nc_engine::{
+    AnalyseError, ExportRequest, HearError, Listening, Live as Engine, LiveError, LiveSettings, Request, RingSettings,
+};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -109,7 +111,7 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false))]
     #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
@@ -120,11 +122,15 @@ impl Live {
         ring_mb: u32,
         signatures: Option<PathBuf>,
         ipfix_domain: Option<u32>,
+        filter: Option<String>,
+        promiscuous: bool,
+        drop_privileges: bool,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
+        let ring = RingSettings { snaplen, ring_mb, filter, promiscuous };
         let records = ipfix_domain.map(datagrams);
-        let settings =
-            LiveSettings { points, snaplen, ring_mb, queues: queues.map(<[u8]>::to_vec), signatures, records };
+        let queues = queues.map(<[u8]>::to_vec);
+        let settings = LiveSettings { points, ring, drop_privileges, queues, signatures, records };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
@@ -240,12 +246,18 @@ impl Exports {
     }
 }
 
+#[pyfunction]
+fn drop_privileges() -> PyResult<()> {
+    Ok(nc_engine::drop_privileges()?)
+}
+
 /// Names into the module.
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CaptureError", m.py().get_type::<CaptureError>())?;
     m.add_function(wrap_pyfunction!(analyse, m)?)?;
     m.add_function(wrap_pyfunction!(analyse_exports, m)?)?;
     m.add_function(wrap_pyfunction!(audit_bundle, m)?)?;
+    m.add_function(wrap_pyfunction!(drop_privileges, m)?)?;
     m.add_class::<Exports>()?;
     m.add_class::<Live>()?;
     m.add_class::<Replay>()

@@ -1,18 +1,24 @@
 //! Where packets come from: pcap and pcapng files, and the AF_PACKET ring of a live interface.
 //!
-//! All unsafe code is in `ring.rs`, each block with its SAFETY note (the only other of the workspace: `near.rs` of the flow crate).
+//! All unsafe code is in `ring.rs`, `filter.rs`, `interface.rs` and `privileges.rs`, each block with its SAFETY note (the only other of
+//! the workspace: `near.rs` of the flow crate).
 
 mod buffer;
 mod error;
 mod file;
+mod filter;
+mod interface;
 mod pcap;
 mod pcapng;
+mod privileges;
 mod ring;
 mod zstd;
 
 pub use error::{Code, SourceError};
 pub use file::CaptureFile;
-pub use ring::{wait_readable, Ring, RingStats};
+pub use interface::{lost, Lost};
+pub use privileges::drop_privileges;
+pub use ring::{wait_readable, Ring, RingSettings, RingStats};
 
 /// One captured frame.
 ///

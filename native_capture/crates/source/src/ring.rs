@@ -1,6 +1,6 @@
 //! A live interface: AF_PACKET with a memory-mapped TPACKET_V3 ring (Linux Documentation/networking/packet_mmap.rst).
 //!
-//! The only unsafe code of this crate. The kernel writes blocks, we read those whose status says USER and hand them
+//! The kernel writes blocks, we read those whose status says USER and hand them
 //! back by writing KERNEL; an acquire load and a release store order the two.
 #![allow(unsafe_code)]
 
@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Code, SourceError};
-use crate::Frame;
+use crate::{filter, Frame};
 
 /// A block that is not full is handed over after this long.
 const RETIRE_MS: u32 = 10;
@@ -22,14 +22,25 @@ const SLL_OFFSET: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
 const LINK_ETHERNET: u32 = 1;
 const LINK_RAW: u32 = 101;
 
-/// Since the ring was opened. `dropped`: packets the kernel had no room for.
+/// Since the ring was opened. `dropped`: packets the kernel had no room for, `full`: how often it found the ring full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingStats {
     pub received: u64,
     pub dropped: u64,
+    pub full: u64,
 }
 
-/// One interface. Reads both directions, each packet once; the interface is promiscuous while the ring lives.
+/// `snaplen`: bytes kept of each frame; `ring_mb`: MiB of kernel memory for the ring; `filter`: which frames, as pcap-filter(7) says it
+/// (None: all); `promiscuous`: frames for others, too, while the ring lives.
+#[derive(Clone, Debug)]
+pub struct RingSettings {
+    pub snaplen: u32,
+    pub ring_mb: u32,
+    pub filter: Option<String>,
+    pub promiscuous: bool,
+}
+
+/// One interface. Reads both directions, each packet once.
 pub struct Ring {
     socket: OwnedFd,
     map: *mut u8,
@@ -45,14 +56,18 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Needs CAP_NET_RAW. `snaplen`: bytes kept of each frame; `ring_mb`: MiB of kernel memory for the ring.
-    pub fn open(interface: &str, snaplen: u32, ring_mb: u32) -> Result<Self, SourceError> {
+    /// Needs CAP_NET_RAW.
+    pub fn open(interface: &str, settings: &RingSettings) -> Result<Self, SourceError> {
         let index = interface_index(interface)?;
+        let program = program(interface, settings)?;
         let socket = new_socket().map_err(|error| refused(interface, &error))?;
-        let ring_bytes = ring_mb.clamp(1, 4_096) as usize * (1 << 20);
+        let ring_bytes = settings.ring_mb.clamp(1, 4_096) as usize * (1 << 20);
         let block_size = if ring_bytes >= 8 << 20 { 1 << 20 } else { ring_bytes / 8 };
         let blocks = ring_bytes / block_size;
-        let map = set_up(&socket, index, snaplen, block_size, blocks).map_err(|error| refused(interface, &error))?;
+        if settings.promiscuous {
+            listen_to_all(&socket, index).map_err(|error| refused(interface, &error))?;
+        }
+        let map = set_up(&socket, &program, block_size, blocks).map_err(|error| refused(interface, &error))?;
         let ring = Self {
             socket,
             map,
@@ -61,7 +76,7 @@ impl Ring {
             next: 0,
             interface: interface.to_owned(),
             stats: RingStats::default(),
-            tagged: Vec::with_capacity(snaplen as usize + 4),
+            tagged: Vec::with_capacity(settings.snaplen as usize + 4),
         };
         // Bound last: the ring must stand before the first packet comes.
         bind(&ring.socket, index).map_err(|error| refused(interface, &error))?;
@@ -168,6 +183,7 @@ impl Ring {
         };
         if code == 0 {
             self.stats.dropped += u64::from(found.tp_drops);
+            self.stats.full += u64::from(found.tp_freeze_q_cnt);
         }
         self.stats
     }
@@ -259,9 +275,41 @@ fn new_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn set_up(socket: &OwnedFd, index: libc::c_int, snaplen: u32, block: usize, blocks: usize) -> io::Result<*mut u8> {
-    let keep = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: snaplen.max(64) }; // return the first k bytes
-    let program = libc::sock_fprog { len: 1, filter: ptr::addr_of!(keep).cast_mut() };
+/// The kernel's program for these settings.
+fn program(interface: &str, settings: &RingSettings) -> Result<Vec<libc::sock_filter>, SourceError> {
+    let snaplen = settings.snaplen.max(64);
+    let Some(expression) = &settings.filter else { return Ok(filter::everything(snaplen)) };
+    let link = if is_ethernet(interface) { filter::ETHERNET } else { filter::RAW };
+    filter::compile(expression, link, snaplen).map_err(|(what, cure)| {
+        SourceError::new(Code::Interface, interface, None, format!("filter {expression:?}: {what}"), cure)
+    })
+}
+
+/// Frames begin with an Ethernet header, as those of loopback do; an interface that does not say is taken for one of these.
+fn is_ethernet(interface: &str) -> bool {
+    let Ok(socket) = new_socket() else { return true };
+    // SAFETY: plain numbers and bytes, all zero is a value of the type.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: `request` is valid for reading and writing; on success its hardware address was filled in.
+    unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR, &raw mut request) != 0
+            || matches!(request.ifr_ifru.ifru_hwaddr.sa_family, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
+    }
+}
+
+fn listen_to_all(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
+    // SAFETY: plain numbers, all zero is a value of the type.
+    let mut member: libc::packet_mreq = unsafe { zeroed() };
+    member.mr_ifindex = index;
+    member.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)
+}
+
+fn set_up(socket: &OwnedFd, program: &[libc::sock_filter], block: usize, blocks: usize) -> io::Result<*mut u8> {
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as libc::c_int))?;
     let request = libc::tpacket_req3 {
@@ -274,11 +322,6 @@ fn set_up(socket: &OwnedFd, index: libc::c_int, snaplen: u32, block: usize, bloc
         tp_feature_req_word: 0,
     };
     set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
-    // SAFETY: plain numbers, all zero is a value of the type.
-    let mut member: libc::packet_mreq = unsafe { zeroed() };
-    member.mr_ifindex = index;
-    member.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
-    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
     let (length, rights) = (block * blocks, libc::PROT_READ | libc::PROT_WRITE);
     // SAFETY: a new mapping of a ring of exactly this size; the kernel chooses the address.
     let map = unsafe { libc::mmap(ptr::null_mut(), length, rights, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
