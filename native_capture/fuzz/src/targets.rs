@@ -159,8 +159,17 @@ fn settings(bytes: &[u8]) {
         let bundle = bundle.as_ref().and_then(|_| Bundle::parse(at_zero(bytes).0).ok());
         let records = Some(Form::Ndjson);
         let queues = queues.clone();
-        let request =
-            Request { points, bundle, queues, series: true, top: Some(3), signatures: None, records, threads: 1 };
+        let request = Request {
+            points,
+            bundle,
+            queues,
+            clock_errors: Vec::new(),
+            series: true,
+            top: Some(3),
+            signatures: None,
+            records,
+            threads: 1,
+        };
         if let Err(error) = analyse(request, &mut Lines) {
             assert!(!error.to_string().contains('\n'), "{error}");
         }

@@ -10,10 +10,11 @@ from native_capture._engine import (
     analyse_exports,
     audit_bundle,
     drop_privileges,
+    inspect,
     rulespace,
 )
 
 __all__ = [
     "CaptureError", "Exports", "Live", "Replay", "__version__", "analyse", "analyse_exports", "audit_bundle",
-    "drop_privileges", "rulespace",
+    "drop_privileges", "inspect", "rulespace",
 ]  # fmt: skip

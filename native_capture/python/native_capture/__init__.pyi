@@ -1,6 +1,6 @@
 """Interfaces: docs/architecture.md, sections 1 to 3. JSON is UTF-8 bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Literal
@@ -33,6 +33,7 @@ def analyse(
     write: Callable[[bytes], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
     threads: int = 1,
+    clock_errors: Sequence[tuple[str, int]] = (),
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
@@ -78,6 +79,12 @@ class Exports:
     def poll(self) -> bytes:
         """`{"judging", "bundle", "verdicts", "collectors", "given_up", "overflow"}`: what is due, and what came from whom."""
     def set_bundle(self, bundle: bytes) -> str: ...
+
+def inspect(points: Sequence[tuple[str, str | PathLike[str]]], *, marks: Mapping[str, Sequence[int]] = {}) -> bytes:
+    """`policyhub.inspect/1`: figures of each capture that tell what its mirror does to packets (flowguard.domain.mirror reads them).
+
+    marks: per point the times (ns, ascending) of counter readings; frames between two are counted apart. Raises CaptureError.
+    """
 
 def audit_bundle(bundle: bytes) -> str:
     """Check a `flowguard.bundle/1` and return its version. Raises CaptureError (NC-E010)."""

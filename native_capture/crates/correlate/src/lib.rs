@@ -2,6 +2,10 @@
 //!
 //! Streaming and bounded: only packets of the last window are remembered.
 
+mod clock;
+mod fault;
 mod matcher;
 
-pub use matcher::{identity_of, Again, Gone, Matcher, PacketId, Sighting};
+pub use clock::{Bounds, Clocks};
+pub use fault::{locate, Cause, ClassFigures, Fault, Scope};
+pub use matcher::{identity_of, Again, Gone, Look, Matcher, PacketId, Sighting};

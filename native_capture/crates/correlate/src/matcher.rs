@@ -20,22 +20,42 @@ pub enum Sighting {
     Again(Again),
 }
 
-/// `from`: the point that showed it last. `flow`: the number given when it was first seen. `first_dscp`: its mark then.
+/// What a device on the way may change. Tags as in [`Packet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub dscp: u8,
+    pub ecn: u8,
+    pub pcp: u8,
+    pub vlan: u16,
+}
+
+impl Look {
+    pub fn of(packet: &Packet) -> Self {
+        Self { dscp: packet.dscp, ecn: packet.ecn, pcp: packet.pcp, vlan: packet.vlan }
+    }
+}
+
+/// `from`: the point that showed it last, and how it looked there. `flow`: the number given when it was first seen. `first_dscp`:
+/// its mark then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Again {
     pub flow: u32,
     pub from: u16,
     pub from_ns: u64,
-    pub from_dscp: u8,
+    pub from_look: Look,
     pub first_dscp: u8,
+    pub first_pcp: u8,
 }
 
-/// A packet whose window has passed. `points`: bit per point that showed it.
+/// A packet whose window has passed. `points`: bit per point that showed it; `first` and `last` of them by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
     pub flow: u32,
     pub first_ns: u64,
     pub first_dscp: u8,
+    pub first_pcp: u8,
+    pub first: u16,
+    pub last: u16,
     pub points: u32,
 }
 
@@ -46,10 +66,12 @@ struct Entry {
     next: u64,
     flow: u32,
     points: u32,
+    first_point: u16,
     last_point: u16,
     checksum: u16,
     first_dscp: u8,
-    last_dscp: u8,
+    first_pcp: u8,
+    last_look: Look,
     done: bool,
 }
 
@@ -117,11 +139,12 @@ impl Matcher {
             flow: entry.flow,
             from: entry.last_point,
             from_ns: entry.last_ns,
-            from_dscp: entry.last_dscp,
+            from_look: entry.last_look,
             first_dscp: entry.first_dscp,
+            first_pcp: entry.first_pcp,
         };
         entry.points |= 1 << point;
-        (entry.last_ns, entry.last_point, entry.last_dscp) = (packet.ts_ns, point, packet.dscp);
+        (entry.last_ns, entry.last_point, entry.last_look) = (packet.ts_ns, point, Look::of(packet));
         if entry.points == all_points {
             entry.done = true;
             self.unlink(id, number);
@@ -163,10 +186,12 @@ impl Matcher {
             next: NONE,
             flow,
             points: 1 << point,
+            first_point: point,
             last_point: point,
             checksum: packet.checksum,
             first_dscp: packet.dscp,
-            last_dscp: packet.dscp,
+            first_pcp: packet.pcp,
+            last_look: Look::of(packet),
             done: false,
         });
         match self.chains.get_mut(&id) {
@@ -194,6 +219,9 @@ impl Matcher {
                 flow: entry.flow,
                 first_ns: entry.first_ns,
                 first_dscp: entry.first_dscp,
+                first_pcp: entry.first_pcp,
+                first: entry.first_point,
+                last: entry.last_point,
                 points: entry.points,
             });
             if !done {
@@ -249,7 +277,7 @@ mod tests {
         for (point, packet) in packets {
             matcher.expire(packet.ts_ns, |gone| lost.push(gone.points));
             found.push(match matcher.sight(1, *point, packet) {
-                Sighting::Again(again) => Some((again.from_ns, again.from_dscp)),
+                Sighting::Again(again) => Some((again.from_ns, again.from_look.dscp)),
                 Sighting::First => {
                     matcher.remember(1, *point, packet, 0);
                     None

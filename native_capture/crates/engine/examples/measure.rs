@@ -24,6 +24,7 @@ fn one(path: PathBuf) -> Result<usize, AnalyseError> {
         points,
         bundle: None,
         queues: None,
+        clock_errors: Vec::new(),
         series: false,
         top: Some(0),
         signatures: None,

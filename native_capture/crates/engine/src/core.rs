@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use nc_correlate::{identity_of, Again, Gone, Matcher, Sighting};
+use nc_correlate::{identity_of, Again, Gone, Look, Matcher, Sighting};
 use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
 use nc_flow::{
     Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
 };
 
+use crate::clocks::Clocks;
 use crate::fabric::Fabric;
 use crate::limits::Limits as Used;
 use crate::names::Names;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     pub flows: FlowTable,
     pub judge: Judge,
     pub path: Option<Path>,
+    pub clocks: Clocks,
     pub matcher: Option<Matcher>,
     pub queues: Option<Queues>,
     pub fabric: Fabric,
@@ -79,6 +81,7 @@ impl Core {
             flows: FlowTable::new(Limits { flows: size.flows, idle_ns: size.idle_ns }),
             judge: Judge::new(places),
             path: (several && size.path).then(|| Path::new(names.len())),
+            clocks: Clocks::unknown(names.len()),
             matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
             queues: None,
             fabric: Fabric::new(names.len(), size.roce_flows),
@@ -227,7 +230,7 @@ impl Core {
     /// A packet counted and judged before, seen at a later point.
     fn again(&mut self, number: u16, packet: &Packet, again: &Again) {
         if let Some(path) = &mut self.path {
-            path.passed(again.from, number, again.first_dscp, packet.ts_ns.saturating_sub(again.from_ns));
+            path.passed(again, number, packet.ts_ns.saturating_sub(again.from_ns));
         }
         if let Some(queues) = &mut self.queues {
             queues.passed(again.from, number, again.from_ns, packet, again.flow);
@@ -236,14 +239,18 @@ impl Core {
             return;
         }
         self.flows.flow_mut(again.flow).dscp.matched(again.first_dscp);
-        if again.from_dscp == packet.dscp {
+        let (before, now) = (again.from_look, Look::of(packet));
+        if before == now {
             return;
         }
         if let Some(path) = &mut self.path {
-            path.rewritten(self.flows.key(again.flow), again.from_dscp, packet.dscp);
+            path.changed((again.flow, again.from, number), before, now);
         }
-        let new_flow = self.flows.flow_mut(again.flow).dscp.first_time(again.from_dscp, Counted::Rewrite);
-        let change = (Name::DscpRewritten, again.from_dscp, Some(packet.dscp));
+        if before.dscp == now.dscp {
+            return;
+        }
+        let new_flow = self.flows.flow_mut(again.flow).dscp.first_time(before.dscp, Counted::Rewrite);
+        let change = (Name::DscpRewritten, before.dscp, Some(now.dscp));
         self.offend(again.flow, number, packet, change, new_flow);
     }
 
@@ -308,7 +315,8 @@ impl Core {
         }
         if let Some(matcher) = &mut self.matcher {
             let (flows, vanished) = (&mut self.flows, &mut self.vanished);
-            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone, vanished));
+            let path = &mut self.path;
+            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone, vanished, path));
             if !self.vanished.is_empty() {
                 self.tell_vanished();
             }
@@ -372,7 +380,7 @@ impl Core {
             let vanished = &mut self.vanished;
             matcher.expire(u64::MAX, |gone| {
                 self.unsettled += u64::from(gone.points.count_ones() == 1);
-                unmatched(flows, &gone, vanished);
+                unmatched(flows, &gone, vanished, &mut self.path);
             });
             self.tell_vanished();
         }
@@ -405,7 +413,10 @@ fn named<'a>(
 }
 
 /// `vanished`: packets of flows that pass other points as well.
-fn unmatched(flows: &mut FlowTable, gone: &Gone, vanished: &mut Vec<Gone>) {
+fn unmatched(flows: &mut FlowTable, gone: &Gone, vanished: &mut Vec<Gone>, path: &mut Option<Path>) {
+    if let Some(path) = path.as_mut().filter(|_| gone.flow != NO_FLOW) {
+        path.ended(gone);
+    }
     if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
         let marks = &mut flows.flow_mut(gone.flow).dscp;
         marks.unmatched(gone.first_dscp);

@@ -1,14 +1,17 @@
 //! Puts the rooms together: packets of several observation points in one order of time, through matching, flow table
 //! and judge, to a report (files) or to batches (live).
 
+mod clocks;
 mod core;
 #[cfg(test)]
 mod core_tests;
 mod exports;
 mod exports_report;
 mod fabric;
+mod fault_rows;
 mod feed;
 mod health_rows;
+mod inspect;
 mod lane;
 mod largest;
 mod layers;
@@ -19,10 +22,12 @@ mod live;
 mod look;
 mod media_rows;
 mod names;
+mod losses;
 mod observe;
 mod offline;
 mod outbox;
 mod path;
+mod path_rows;
 mod point;
 mod queue_rows;
 mod queue_watch;
@@ -34,6 +39,7 @@ mod roce_rows;
 
 pub use exports::{analyse_exports, ExportRequest};
 pub use listening::{HearError, Listening};
+pub use inspect::{inspect, Inspected};
 pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::{drop_privileges, RingSettings, SourceError};
 pub use offline::{analyse, AnalyseError, Request};

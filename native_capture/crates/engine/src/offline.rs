@@ -10,6 +10,7 @@ use nc_detect::{Bundle, Verdict};
 use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
+use crate::clocks::Clocks;
 use crate::core::{Core, Size, IDLE_NS};
 use crate::health_rows::Sums;
 use crate::lane::{earliest, Lane};
@@ -45,6 +46,8 @@ pub struct Request {
     pub bundle: Option<Bundle>,
     /// The queues file of the contract, as JSON.
     pub queues: Option<Vec<u8>>,
+    /// Errors of points' clocks against true time, in nanoseconds, where a sensor's chrony or PTP tells them.
+    pub clock_errors: Vec<(String, u64)>,
     /// Report the fill of every millisecond.
     pub series: bool,
     pub top: Option<usize>,
@@ -105,6 +108,8 @@ pub(crate) struct Input {
     /// Packets of the block that were taken, and those of its names.
     taken: usize,
     taken_names: usize,
+    /// By how much this capture's clock is ahead.
+    offset_ns: i64,
 }
 
 impl Input {
@@ -121,6 +126,7 @@ impl Input {
             block: Block::default(),
             taken: 0,
             taken_names: 0,
+            offset_ns: 0,
         }
     }
 
@@ -150,7 +156,8 @@ impl Input {
     /// Read ahead.
     fn fill(&mut self, ahead: usize, names: &mut Names) {
         while self.lane.len() < ahead {
-            let Some(packet) = self.next(1, names).first().copied() else { return };
+            let Some(mut packet) = self.next(1, names).first().copied() else { return };
+            packet.ts_ns = packet.ts_ns.saturating_add_signed(self.offset_ns.saturating_neg());
             self.lane.push(packet);
         }
     }
@@ -171,9 +178,14 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
         let blocks = Blocks::new(file, &signatures, point + 1 < request.threads).map_err(no_thread)?;
         inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
+    let clocks = clocks(&request)?;
     let mut run = Run::new(&request, signatures)?;
     if let Some(bundle) = request.bundle {
         run.core.set_bundle(Arc::new(bundle));
+    }
+    if inputs.len() > 1 {
+        run.core.clocks = clocks;
+        inputs.iter_mut().zip(&run.core.clocks.offsets).for_each(|(input, ns)| input.offset_ns = *ns);
     }
     if let [input] = inputs.as_mut_slice() {
         run.alone(input, sink)?;
@@ -287,6 +299,28 @@ fn check(request: &Request) -> Result<(), AnalyseError> {
         }
     }
     Ok(())
+}
+
+fn clocks(request: &Request) -> Result<Clocks, AnalyseError> {
+    let mut errors = Vec::new();
+    for (name, error) in &request.clock_errors {
+        let point = request.points.iter().position(|(point, _)| point == name);
+        let point =
+            point.ok_or_else(|| AnalyseError::Usage(format!("clock of {name}: no such point. Name a point")))?;
+        errors.push((point, *error));
+    }
+    let mut realms = Vec::new();
+    let captures = request.points.iter().map(|(name, path)| {
+        let realm = request.bundle.as_ref().map_or("", |bundle| bundle.realm_of(name));
+        let known = realms.iter().position(|known| *known == realm);
+        let number = known.unwrap_or_else(|| {
+            realms.push(realm);
+            realms.len() - 1
+        });
+        (path.clone(), number as u16)
+    });
+    let captures: Vec<(PathBuf, u16)> = captures.collect();
+    Ok(if captures.len() > 1 { Clocks::compare(&captures, &errors) } else { Clocks::unknown(1) })
 }
 
 fn keep_latest(from: &mut Vec<Verdict>, to: &mut HashMap<String, Verdict>) {

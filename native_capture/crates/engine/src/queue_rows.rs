@@ -5,6 +5,7 @@ use nc_flow::{address, protocol, Burst, FillMeter};
 use serde::Serialize;
 
 use crate::core::Core;
+use crate::losses::Losses;
 use crate::queues::PortState;
 
 /// `share_over_90_pct`: share (0..1) of the milliseconds with more than 90 % in the queue. `drops_*`: null where nobody could count.
@@ -63,13 +64,13 @@ pub(crate) struct QueueRows<'a> {
     pub saturations: Vec<BurstRow<'a>>,
 }
 
-/// `lost`: packets per first point and mark that were seen nowhere else though they should have been.
-pub(crate) fn rows<'a>(core: &'a Core, number: usize, lost: Option<&[u64; 64]>) -> QueueRows<'a> {
+/// `losses`: between the points, when there are several.
+pub(crate) fn rows<'a>(core: &'a Core, number: usize, losses: Option<&Losses>) -> QueueRows<'a> {
     let mut rows = QueueRows::default();
     let Some(queues) = &core.queues else { return rows };
     for port in queues.ports.iter().filter(|port| port.leaves.or(port.arrives) == Some(number)) {
         for class in 0..port.classes.len() {
-            class_rows(core, port, class, lost, &mut rows);
+            class_rows(core, port, class, losses, &mut rows);
         }
     }
     rows
@@ -79,11 +80,12 @@ fn class_rows<'a>(
     core: &'a Core,
     port: &'a PortState,
     class: usize,
-    lost: Option<&[u64; 64]>,
+    losses: Option<&Losses>,
     rows: &mut QueueRows<'a>,
 ) {
     let queue = &port.classes[class];
     let estimated = port.estimated.as_ref().map(|queues| (queues.meter(class), queues.drops(class).0));
+    let lost = losses.zip(port.arrives.zip(port.leaves)).map(|(losses, (from, to))| &losses.lost(from, to).by_dscp);
     let drops_measured = lost
         .filter(|_| queue.measured.is_some())
         .map(|lost| queue.marks.iter().map(|mark| lost[usize::from(*mark)]).sum());

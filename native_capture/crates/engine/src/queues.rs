@@ -20,6 +20,8 @@ const LOSS_NS: u64 = 10_000_000_000;
 /// The queues file of the contract (`data/scenarios/*/queues.json`), with `sides` for single points.
 #[derive(Deserialize)]
 struct Config {
+    #[serde(default)]
+    device: Option<String>,
     observation_points: BTreeMap<String, String>,
     link_mbps: f64,
     classes: BTreeMap<String, ClassConfig>,
@@ -93,6 +95,8 @@ pub(crate) struct PortState {
 
 /// All ports of the file whose points are among those given.
 pub(crate) struct Queues {
+    /// The device's name, when the file gives one.
+    pub device: Option<String>,
     pub ports: Vec<PortState>,
     pub waiting: VecDeque<Waiting>,
     alone: bool,
@@ -135,7 +139,8 @@ impl Queues {
                 link_bps: link,
             });
         }
-        Ok(Self { ports, waiting: VecDeque::new(), alone: names.len() == 1 })
+        let device = config.device;
+        Ok(Self { device, ports, waiting: VecDeque::new(), alone: names.len() == 1 })
     }
 
     /// Keep the fill of every millisecond.

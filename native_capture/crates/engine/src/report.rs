@@ -1,11 +1,10 @@
 //! The report of an offline run: `policyhub.flows/1` of the contract.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use nc_decode::{proto, NO_VLAN};
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Delays, Flow, FlowKey, Signature, Strength, TcpCounts, Transport, Visibility};
+use nc_flow::{address, protocol, Flow, Signature, Strength, TcpCounts, Transport, Visibility};
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
@@ -14,7 +13,9 @@ use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
 use crate::media_rows::{media_row, streams, MediaRow, StreamRow};
 use crate::names::NameSource;
+use crate::losses::losses;
 use crate::offline::{is_partial, Input};
+use crate::path_rows::{self, PathRow};
 use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
 use crate::roce_rows::{self, RoceReport};
@@ -25,7 +26,7 @@ const NOT_EVALUATED: [&str; 0] = [];
 const NO_QUEUES: [&str; 2] = ["queues", "microbursts"];
 
 /// A JSON object with marks as keys, ascending.
-struct ByMark<T>(Vec<(u8, T)>);
+pub(crate) struct ByMark<T>(pub Vec<(u8, T)>);
 
 impl<T: Serialize> Serialize for ByMark<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -49,6 +50,8 @@ struct Report<'a> {
     media: Vec<StreamRow<'a>>,
     verdicts: Vec<Verdict>,
     path: Option<PathRow<'a>>,
+    /// With more than two points: each hop between two of them.
+    paths: Vec<PathRow<'a>>,
     roce: RoceReport<'a>,
     overflow: Overflow,
 }
@@ -155,58 +158,6 @@ struct Ends<'a> {
     dst: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct DelayRow {
-    p50: Option<u64>,
-    p99: Option<u64>,
-    max: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct ClassRow {
-    matched: u64,
-    lost: u64,
-    delay_ns: DelayRow,
-}
-
-/// Both directions together, and each alone. `unmatched`: seen at one point only, and nothing shows that they should
-/// have passed the other; `unsettled`: of all these, whose time had not run out at the end of the capture.
-#[derive(Serialize)]
-struct PathRow<'a> {
-    from: &'a str,
-    to: &'a str,
-    matched: u64,
-    lost: u64,
-    unmatched: u64,
-    unsettled: u64,
-    delay_ns: DelayRow,
-    by_dscp: ByMark<ClassRow>,
-    directions: Vec<DirectionRow<'a>>,
-    rewrites: Vec<RewriteRow>,
-}
-
-#[derive(Serialize)]
-struct DirectionRow<'a> {
-    from: &'a str,
-    to: &'a str,
-    matched: u64,
-    lost: u64,
-    delay_ns: DelayRow,
-    by_dscp: ByMark<ClassRow>,
-}
-
-#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
-struct RewriteRow {
-    src: String,
-    dst: String,
-    sport: u16,
-    dport: u16,
-    proto: String,
-    from_dscp: u8,
-    to_dscp: u8,
-    packets: u64,
-}
-
 /// `largest`: of the flows that are in the table no more.
 pub(crate) fn write(
     core: &Core,
@@ -222,15 +173,13 @@ pub(crate) fn write(
     });
     let bundle = core.judge.bundle();
     let has_queues = core.queues.is_some();
-    let losses = (core.points.len() == 2).then(|| losses(core));
-    let rows = |number: usize| {
-        let from = core.points.len().saturating_sub(1) - number;
-        queue_rows::rows(core, number, losses.as_ref().map(|losses| &losses.lost[from]))
-    };
+    let losses = losses(core);
+    let rows = |number: usize| queue_rows::rows(core, number, losses.as_ref());
     let points = core.points.iter().zip(inputs).enumerate();
     let (healths, services, gone_media) = sums.rows(core);
     let points =
         points.map(|(number, (point, input))| point_row(point, input, rows(number), healths[number])).collect();
+    let mut paths = path_rows::rows(core, losses.as_ref());
     let report = Report {
         schema: "policyhub.flows/1",
         engine: env!("CARGO_PKG_VERSION"),
@@ -244,7 +193,8 @@ pub(crate) fn write(
         services,
         media: streams(core, gone_media),
         verdicts,
-        path: path_row(core),
+        path: if core.points.len() == 2 { paths.pop() } else { None },
+        paths,
         roce: roce_rows::report(core, top),
         overflow: Overflow {
             flows: core.flows.overflow(),
@@ -252,7 +202,7 @@ pub(crate) fn write(
             verdicts: core.judge.overflow(),
             tcp: core.points.iter().filter_map(|point| point.tracker.as_ref()).map(|t| t.overflow()).sum(),
             late: core.points.iter().map(|point| point.clock.late()).sum(),
-            rewrites: core.path.as_ref().map_or(0, |path| path.rewrites_overflow),
+            rewrites: core.path.as_ref().map_or(0, |path| path.overflow),
             signatures: core.flows.sightings_overflow(),
             health: core.flows.health_overflow(),
             names: core.names.overflow,
@@ -371,118 +321,4 @@ pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<
         signatures: core.signatures_of(number).map(signature_row).collect(),
         identity: Ends { src: name(key.src), dst: name(key.dst) },
     }
-}
-
-/// Packets per first point and mark that were seen nowhere else.
-struct Losses {
-    lost: [[u64; 64]; 2],
-    unmatched: u64,
-}
-
-type Host = (u16, u8, u128);
-
-/// A packet seen at one point only is lost when others of its source and destination passed both points, or when its
-/// destination speaks from behind the other point. Otherwise nothing says that it should have passed.
-fn losses(core: &Core) -> Losses {
-    let host = |key: &FlowKey, address| -> Host { (key.realm, key.version, address) };
-    let mut passed: HashSet<(Host, u128)> = HashSet::new();
-    let mut homes: HashMap<Host, u8> = HashMap::new();
-    for (number, flow) in core.flows.iter() {
-        let key = core.flows.key(number);
-        *homes.entry(host(&key, key.src)).or_default() |= 1 << flow.point;
-        if flow.marks().iter().any(|(_, count)| count.matched > 0) {
-            passed.insert((host(&key, key.src), key.dst));
-        }
-    }
-    let mut losses = Losses { lost: [[0; 64]; 2], unmatched: 0 };
-    for (number, flow) in core.flows.iter() {
-        let key = core.flows.key(number);
-        let (src, dst) = (host(&key, key.src), host(&key, key.dst));
-        let behind_the_other = homes.get(&dst).copied() == Some(1 << (1 - flow.point));
-        let crosses = behind_the_other || passed.contains(&(src, key.dst));
-        for (mark, count) in flow.marks() {
-            if crosses {
-                losses.lost[usize::from(flow.point)][usize::from(mark)] += count.unmatched;
-            } else {
-                losses.unmatched += count.unmatched;
-            }
-        }
-    }
-    losses
-}
-
-fn path_row(core: &Core) -> Option<PathRow<'_>> {
-    let ([first, second], Some(path)) = (core.points.as_slice(), &core.path) else { return None };
-    let losses = losses(core);
-    let hops = [path.hop(0, 1), path.hop(1, 0)];
-    let (mut all, mut classes) = (Delays::default(), Vec::new());
-    hops.iter().for_each(|hop| all.merge(&hop.delays));
-    for mark in 0..64 {
-        let mut delays = Delays::default();
-        hops.iter().filter_map(|hop| hop.by_dscp[mark].as_deref()).for_each(|found| delays.merge(found));
-        classes.push((delays, losses.lost[0][mark] + losses.lost[1][mark]));
-    }
-    Some(PathRow {
-        from: &first.name,
-        to: &second.name,
-        matched: all.count(),
-        lost: losses.lost.iter().flatten().sum(),
-        unmatched: losses.unmatched,
-        unsettled: core.unsettled,
-        delay_ns: delay_row(&all),
-        by_dscp: class_rows(classes.into_iter()),
-        directions: vec![direction_row(core, &losses, 0, 1), direction_row(core, &losses, 1, 0)],
-        rewrites: rewrite_rows(core),
-    })
-}
-
-fn direction_row<'a>(core: &'a Core, losses: &Losses, from: usize, to: usize) -> DirectionRow<'a> {
-    let hop = core.path.as_ref().map(|path| path.hop(from, to));
-    let delays = hop.map(|hop| hop.delays.clone()).unwrap_or_default();
-    let class = |mark: usize| {
-        let delays = hop.and_then(|hop| hop.by_dscp[mark].as_deref()).cloned().unwrap_or_default();
-        (delays, losses.lost[from][mark])
-    };
-    DirectionRow {
-        from: &core.points[from].name,
-        to: &core.points[to].name,
-        matched: delays.count(),
-        lost: losses.lost[from].iter().sum(),
-        delay_ns: delay_row(&delays),
-        by_dscp: class_rows((0..64).map(class)),
-    }
-}
-
-fn delay_row(delays: &Delays) -> DelayRow {
-    DelayRow { p50: delays.percentile(50), p99: delays.percentile(99), max: delays.max() }
-}
-
-/// Marks that were matched or lost.
-fn class_rows(classes: impl Iterator<Item = (Delays, u64)>) -> ByMark<ClassRow> {
-    let rows =
-        classes.enumerate().filter(|(_, (delays, lost))| delays.count() + lost > 0).map(|(mark, (delays, lost))| {
-            (mark as u8, ClassRow { matched: delays.count(), lost, delay_ns: delay_row(&delays) })
-        });
-    ByMark(rows.collect())
-}
-
-fn rewrite_rows(core: &Core) -> Vec<RewriteRow> {
-    let Some(path) = &core.path else { return Vec::new() };
-    let mut by_flow: HashMap<(FlowKey, u8, u8), u64> = HashMap::new();
-    for ((key, from, to), packets) in &path.rewrites {
-        *by_flow.entry((FlowKey { vlan: 0, realm: 0, ..*key }, *from, *to)).or_default() += packets;
-    }
-    let row = |((key, from_dscp, to_dscp), packets): ((FlowKey, u8, u8), u64)| RewriteRow {
-        src: address(key.version, key.src),
-        dst: address(key.version, key.dst),
-        sport: key.sport,
-        dport: key.dport,
-        proto: protocol(key.proto).into_owned(),
-        from_dscp,
-        to_dscp,
-        packets,
-    };
-    let mut rows: Vec<RewriteRow> = by_flow.into_iter().map(row).collect();
-    rows.sort_unstable();
-    rows
 }

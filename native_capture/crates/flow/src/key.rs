@@ -58,7 +58,7 @@ impl FlowKey {
     }
 
     /// The other direction, with the same tags.
-    pub(crate) fn reversed(&self) -> Self {
+    pub fn reversed(&self) -> Self {
         Self { src: self.dst, dst: self.src, sport: self.dport, dport: self.sport, ..*self }
     }
 }

@@ -1,11 +1,12 @@
 //! `analyse`, `audit_bundle`, `Live` and `Replay`; see `__init__.pyi`.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use nc_detect::Bundle;
 use nc_engine::{
-    AnalyseError, ExportRequest, HearError, Listening, Live as Engine, LiveError, LiveSettings, Request, RingSettings,
+    AnalyseError, ExportRequest, HearError, Inspected, Listening, Live as Engine, LiveError, LiveSettings, Request, RingSettings,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -56,7 +57,7 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
@@ -70,12 +71,13 @@ fn analyse<'py>(
     write: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
     threads: usize,
+    clock_errors: Vec<(String, u64)>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
     let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
     let mut sink = PythonSink::new(write, progress);
-    let request = Request { points, bundle, queues, series, top, signatures, records, threads };
+    let request = Request { points, bundle, queues, clock_errors, series, top, signatures, records, threads };
     let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
@@ -85,6 +87,21 @@ fn analyse<'py>(
         Err(AnalyseError::Usage(what)) => Err(raise(py, USAGE, &what, None, None)),
         Err(AnalyseError::Stopped) => Err(sink.reason(|what| raise(py, USAGE, what, None, None))),
     }
+}
+
+#[pyfunction]
+#[pyo3(signature = (points, *, marks=HashMap::new()))]
+fn inspect<'py>(
+    py: Python<'py>,
+    points: Vec<(String, PathBuf)>,
+    mut marks: HashMap<String, Vec<u64>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let captures: Vec<Inspected> = points
+        .into_iter()
+        .map(|(name, path)| Inspected { marks: marks.remove(&name).unwrap_or_default(), name, path })
+        .collect();
+    let report = py.detach(|| nc_engine::inspect(&captures));
+    report.map(|json| PyBytes::new(py, &json)).map_err(|error| source(py, &error))
 }
 
 #[pyfunction]
@@ -256,6 +273,7 @@ pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CaptureError", m.py().get_type::<CaptureError>())?;
     m.add_function(wrap_pyfunction!(analyse, m)?)?;
     m.add_function(wrap_pyfunction!(analyse_exports, m)?)?;
+    m.add_function(wrap_pyfunction!(inspect, m)?)?;
     m.add_function(wrap_pyfunction!(audit_bundle, m)?)?;
     m.add_function(wrap_pyfunction!(drop_privileges, m)?)?;
     m.add_class::<Exports>()?;
