@@ -1,7 +1,7 @@
 """Mirror truth: what a mirror lost is no loss of the network.
 
-A mirrored copy is compared with the counters of the port that it copies, and with the sequence numbers of ERSPAN. Above a stated mirror
-loss no loss and no delay is claimed from that point.
+A mirrored copy is compared with the counters of the port that it copies, and with the sequence numbers of ERSPAN. Above a
+stated mirror loss no loss and no delay is claimed from that point.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from policyhub.domain.errors import BadInput
@@ -135,12 +136,12 @@ def _time_ns(value: Any) -> int:
 def compare(point: Mapping[str, Any], readings: Sequence[Reading]) -> Truth:
     """point: a row of `policyhub.inspect/1` whose intervals were cut at the times of `readings`.
 
-    A counter that falls was reset: that interval is left out. Counters go before ERSPAN numbers: they also see what the mirror never
-    copied.
+    A counter that falls was reset: that interval is left out. Counters go before ERSPAN numbers: they also see what the mirror
+    never copied.
     """
     cut = {(row["start_ns"], row["end_ns"]): row for row in point["intervals"]}
     intervals, resets = [], 0
-    for before, after in zip(readings, readings[1:], strict=False):
+    for before, after in pairwise(readings):
         row = cut[before.time_ns, after.time_ns]
         if after.packets < before.packets:
             resets += 1
@@ -148,9 +149,7 @@ def compare(point: Mapping[str, Any], readings: Sequence[Reading]) -> Truth:
         known = before.octets is not None and after.octets is not None and after.octets >= before.octets
         octets = (after.octets or 0) - (before.octets or 0) if known else None
         copied = row["bytes"] + 4 * row["packets"]
-        intervals.append(
-            Interval(before.time_ns, after.time_ns, after.packets - before.packets, octets, row["packets"], copied)
-        )
+        intervals.append(Interval(before.time_ns, after.time_ns, after.packets - before.packets, octets, row["packets"], copied))
     packets, mirrored = sum(row.packets for row in intervals), sum(row.mirrored for row in intervals)
     if packets:
         return Truth(point["name"], "counters", packets, mirrored, max(0, packets - mirrored) / packets, tuple(intervals), resets)
@@ -167,7 +166,7 @@ def by_sequence(point: Mapping[str, Any], resets: int = 0) -> Truth:
 
 
 def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIMIT) -> None:
-    """Write what is known of each mirror into `policyhub.flows/1`, and take back claims of points whose mirror lost more than `limit`."""
+    """Write what is known of each mirror into `policyhub.flows/1`; no claims of points whose mirror lost more than `limit`."""
     known = {truth.point: truth for truth in truths}
     for point in report["points"]:
         truth = known.get(point["name"])
@@ -179,6 +178,8 @@ def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIM
         path["withheld"] = [_reason(truth, limit) for truth in bad]
         if bad:
             _blank(path)
+            for queue in (queue for point in report["points"] for queue in point["queues"]):
+                queue["drops_measured"] = None
 
 
 def _reason(truth: Truth, limit: float) -> str:

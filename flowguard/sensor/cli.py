@@ -16,14 +16,19 @@ import native_capture
 from flowguard.sensor.config import read_config
 from flowguard.sensor.doctor import examine
 from flowguard.sensor.engine import open_engine
+from flowguard.sensor.mirror_doctor import capture_arguments, examine_captures
 from flowguard.sensor.process import run as run_sensor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="sensor_command", required=True, metavar="run|doctor")
-    for name, text in (("run", "capture, judge and deliver until stopped"), ("doctor", "say what is missing, one line each")):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("--config", type=Path, required=True, help="TOML, see docs/sensor.md")
+    command = commands.add_parser("run", help="capture, judge and deliver until stopped")
+    command.add_argument("--config", type=Path, required=True, help="TOML, see docs/sensor.md")
+    command = commands.add_parser(
+        "doctor", help="say what a sensor lacks, or what is wrong with the mirrors that captures come from"
+    )
+    command.add_argument("--config", type=Path, help="TOML, see docs/sensor.md")
+    capture_arguments(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,6 +64,8 @@ def set_by_signals(*numbers: signal.Signals) -> threading.Event:
 
 
 def _doctor(args: argparse.Namespace) -> int:
+    if args.config is None or args.captures:
+        return examine_captures(args)
     well = True
     for sign in examine(args.config, native_capture.audit_bundle):
         sys.stdout.write(f"{'ok     ' if sign.ok else 'MISSING'}  {sign.text}\n")

@@ -16,6 +16,7 @@ import native_capture
 from flowguard.domain.bundle import compile_bundle
 from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
+from flowguard.sensor.mirrors import clock_errors, mirror_arguments, with_mirrors
 from flowguard.sensor.records import FORMS, format_of, record_file
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--signatures", metavar="FOLDER", help="signature files of your own, beside or instead of those of the engine"
     )
+    mirror_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -85,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing found, 1 verdicts above info, 2 bad input, 3 a capture was damaged (said in the report)."""
     try:
-        body = _analyse(args)
+        body = with_mirrors(_analyse(args), args)
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT
@@ -109,7 +111,7 @@ def _analyse(args: argparse.Namespace) -> bytes:
     top = args.top if args.top is not None or keeps_all else TEXT_FLOWS
     analyse = functools.partial(
         native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
-        signatures=args.signatures,
+        signatures=args.signatures, clock_errors=clock_errors(args, request.points),
     )  # fmt: skip
     if args.exports:
         ports = args.export_port or EXPORT_PORTS

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.sensor.path_text import path_notes
 from flowguard.sensor.services_text import services_text
 from flowguard.sensor.tables import count, ns, share, table
 from policyhub.domain.qos import dscp_name
@@ -109,24 +110,26 @@ def _fillers(burst: dict[str, Any]) -> str:
     return ", ".join(f"{src} {_percent(100 * size / burst['bytes'])}" for src, size in top) or "-"
 
 
-def _path(report: dict[str, Any]) -> str:
-    path = report["path"]
-    if not path:
-        return ""
+def _paths(report: dict[str, Any]) -> str:
+    hops = [report["path"]] if report["path"] else report["paths"]
+    return "\n\n".join(filter(None, map(_path, hops)))
+
+
+def _path(path: dict[str, Any]) -> str:
     rows = [
         [f"{way['from']} > {way['to']}", mark_name(int(mark)), *_class_cells(row)]
         for way in path["directions"]
         for mark, row in way["by_dscp"].items()
     ]
     head = ["direction", "mark", "matched", "lost", "share", "p50", "p99", "max"]
-    text = table("Between the points", head, rows, right=(2, 3, 4, 5, 6, 7))
-    if path["unmatched"]:
-        text += f"\n{path['unmatched']} packets were seen at one point only and need not have passed the other."
-    return text
+    text = table(f"Between {path['from']} and {path['to']}", head, rows, right=(2, 3, 4, 5, 6, 7))
+    return "\n".join(filter(None, [text, *path_notes(path)]))
 
 
 def _class_cells(row: dict[str, Any]) -> list[str]:
     delays = [ns(row["delay_ns"][key]) for key in ("p50", "p99", "max")]
+    if row["lost"] is None:
+        return [count(row["matched"]), "?", "?", *delays]
     return [count(row["matched"]), count(row["lost"]), share(row["lost"], row["lost"] + row["matched"]), *delays]
 
 
@@ -200,6 +203,12 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
     for point in report["points"]:
         if point["error"]:
             yield f"PARTIAL {point['error']}"
+        mirror = point.get("mirror")
+        if mirror and mirror["loss_share"] is not None:
+            yield (
+                f"{point['name']}: its mirror copied {mirror['mirrored']:,} of {mirror['packets']:,} frames"
+                f" (by {mirror['basis']}), {100 * mirror['loss_share']:.3f} % lost"
+            )
         if point["decode_errors"]:
             yield f"{point['name']}: {point['decode_errors']} packets with headers that could not be read"
     for what, packets in report["overflow"].items():

@@ -11,9 +11,9 @@ import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
-from scapy.utils import PcapWriter
 
 import native_capture
+from tests.support.capture_files import write_capture
 
 START = 1_700_000_000_000_000_000
 STEP = 1_000_000
@@ -21,13 +21,7 @@ Seen = Sequence[tuple[int, Packet]]
 
 
 def write(path: Path, frames: Seen) -> Path:
-    """Frames (ns, packet) as a pcap with nanoseconds."""
-    with PcapWriter(str(path), nano=True, sync=False) as out:
-        for ns, packet in sorted(frames, key=lambda frame: frame[0]):
-            raw = bytes(packet)
-            out.write_header(packet) if not out.header_present else None
-            out._write_packet(raw, sec=ns // 10**9, usec=ns % 10**9, caplen=len(raw), wirelen=len(raw))  # noqa: SLF001
-    return path
+    return write_capture(path, [(ns, bytes(packet)) for ns, packet in sorted(frames, key=lambda frame: frame[0])])
 
 
 def data(number: int, *, back: bool = False, dscp: int = 46, ecn: int = 0, sport: int = 40_000) -> Packet:
@@ -38,7 +32,7 @@ def data(number: int, *, back: bool = False, dscp: int = 46, ecn: int = 0, sport
 
 
 def both_ways(count: int, offset_ns: int, delay_ns: int = 5_000) -> tuple[list[Any], list[Any]]:
-    """Captures at A and B; B's clock is ahead by `offset_ns`; every packet takes `delay_ns` and a microsecond more each time, up to ten."""
+    """Captures at A and B; B's clock is ahead by `offset_ns`; packets take `delay_ns` and up to ten microseconds more."""
     a, b = [], []
     for n in range(count):
         sent = START + n * STEP
@@ -157,7 +151,9 @@ def test_ecn_vlan_and_priority_changes_name_their_flows(tmp_path):
 def test_where_all_classes_lose_the_class_is_not_blamed(tmp_path):
     a, b = [], []
     for n in range(1_000):
-        packet = Ether() / IP(src="10.0.0.1", dst="10.0.1.9", id=n, tos=(46, 26, 0)[n % 3] << 2) / UDP(sport=5, dport=9) / bytes(50)
+        packet = (
+            Ether() / IP(src="10.0.0.1", dst="10.0.1.9", id=n, tos=(46, 26, 0)[n % 3] << 2) / UDP(sport=5, dport=9) / bytes(50)
+        )
         a.append((START + n * STEP, packet))
         if n % 11:
             b.append((START + n * STEP + 2_000, packet))

@@ -6,8 +6,11 @@ const LEAST_LOST: u64 = 3;
 const LEAST_SHARE: f64 = 1e-4;
 /// A claim that only one class loses must have at most this chance of being luck.
 const CHANCE: f64 = 0.01;
-/// A queue is called full when it was over 90 % of its buffer for this share of the time, or full once.
+/// From this fill on a queue is called full, and nearly full (a microburst of the contract).
 const FULL_PCT: f64 = 99.0;
+const NEARLY_PCT: f64 = 75.0;
+/// Nobody is surer than this.
+const MOST_SURE: f64 = 0.999;
 /// Without a measured queue, a class that waits this many times longer than the control group is called delayed.
 const LONGER: f64 = 5.0;
 
@@ -48,7 +51,7 @@ pub enum Scope {
 pub enum Cause {
     /// The class's own queue was measured full.
     QueueFull,
-    /// No queue is known, but packets of the class wait, and those of others do not.
+    /// The queue was nearly full, or packets of the class wait, and those of others do not.
     QueueLikely,
     /// Packets vanish without having waited: a policer, a filter, or a mirror that misses them.
     NoWaiting,
@@ -87,7 +90,7 @@ fn judge(classes: &[ClassFigures], class: usize) -> Fault {
         _ => Scope::NoControl,
     };
     let confidence = match scope {
-        Scope::ClassOnly => 1.0 - chance.unwrap_or(1.0),
+        Scope::ClassOnly => (1.0 - chance.unwrap_or(1.0)).min(MOST_SURE),
         Scope::OthersToo => 0.9,
         Scope::NoControl => 0.5,
     };
@@ -115,12 +118,13 @@ fn most(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 }
 
 fn cause(own: &ClassFigures, control: &ClassFigures) -> Cause {
-    match (own.fill_pct, own.p99_ns, control.p99_ns) {
-        (Some(fill), ..) if fill >= FULL_PCT => Cause::QueueFull,
-        (Some(_), ..) => Cause::NoWaiting,
-        (None, Some(own), Some(other)) if own as f64 > LONGER * other as f64 => Cause::QueueLikely,
-        (None, Some(_), Some(_)) => Cause::NoWaiting,
-        _ => Cause::Unknown,
+    let waits = own.p99_ns.zip(control.p99_ns).map(|(own, other)| own as f64 > LONGER * other as f64);
+    match (own.fill_pct, waits) {
+        (Some(fill), _) if fill >= FULL_PCT => Cause::QueueFull,
+        (Some(fill), _) if fill >= NEARLY_PCT => Cause::QueueLikely,
+        (_, Some(true)) => Cause::QueueLikely,
+        (Some(_), _) | (_, Some(false)) => Cause::NoWaiting,
+        (None, None) => Cause::Unknown,
     }
 }
 
@@ -166,9 +170,12 @@ mod tests {
     #[test]
     fn a_full_queue_a_longer_wait_and_losses_without_waiting_are_told_apart() {
         let own = |fill, p99| ClassFigures { fill_pct: fill, p99_ns: Some(p99), ..class(90, 10) };
-        let causes = [own(Some(100.0), 1), own(Some(30.0), 1), own(None, 50_000), own(None, 1_000)];
+        let causes = [own(Some(100.0), 1), own(Some(91.0), 1), own(Some(30.0), 1), own(None, 50_000), own(None, 1_000)];
         let found = causes.map(|own| locate(&[own, class(1_000, 0)])[0].cause);
-        assert_eq!(found, [Cause::QueueFull, Cause::NoWaiting, Cause::QueueLikely, Cause::NoWaiting]);
+        assert_eq!(
+            found,
+            [Cause::QueueFull, Cause::QueueLikely, Cause::NoWaiting, Cause::QueueLikely, Cause::NoWaiting]
+        );
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn row<'a>(
             to: &core.points[way.1].name,
             device: core.queues.as_ref().and_then(|queues| queues.device.as_deref()),
             port: port.map(|port| port.name.as_str()),
-            side: port.filter(|_| fault.cause == Cause::QueueFull).map(|_| "egress"),
+            side: port.filter(|_| matches!(fault.cause, Cause::QueueFull | Cause::QueueLikely)).map(|_| "egress"),
         },
         class: class.name.clone(),
         dscp: class.marks.clone(),

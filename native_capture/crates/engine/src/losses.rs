@@ -1,6 +1,6 @@
 //! Packets that should have been seen at a further point, and those that an earlier point should have shown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nc_flow::FlowKey;
 
@@ -30,6 +30,8 @@ impl Lost {
 /// another. `unlocated`: lost where their way forks.
 pub(crate) struct Losses {
     hops: HashMap<(usize, usize), Lost>,
+    /// From and to, where packets pass regularly.
+    pub ways: HashSet<(usize, usize)>,
     pub missed: Vec<u64>,
     pub unmatched: u64,
     pub unlocated: u64,
@@ -68,13 +70,20 @@ fn pair(key: &FlowKey) -> Pair {
 /// point only.
 pub(crate) fn losses(core: &Core) -> Option<Losses> {
     let path = core.path.as_ref()?;
-    let mut losses = Losses { hops: HashMap::new(), missed: vec![0; core.points.len()], unmatched: 0, unlocated: 0 };
+    let mut losses = Losses {
+        hops: HashMap::new(),
+        ways: HashSet::new(),
+        missed: vec![0; core.points.len()],
+        unmatched: 0,
+        unlocated: 0,
+    };
     let mut homes: HashMap<Host, u32> = HashMap::new();
     for (number, flow) in core.flows.iter() {
         let key = core.flows.key(number);
         *homes.entry(host(&key, key.src)).or_default() |= 1 << flow.point;
     }
     let ways = ways(core, path, &mut losses.missed);
+    losses.ways = ways.values().flatten().map(|(from, to, _)| (usize::from(*from), usize::from(*to))).collect();
     for (end, packets) in &path.ends {
         let key = core.flows.key(end.flow);
         match ways.get(&pair(&key)) {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-
 use nc_decode::{NO_PCP, NO_VLAN};
 use nc_flow::{address, protocol, Delays, FlowKey};
 use serde::Serialize;
@@ -104,13 +103,11 @@ struct ChangeRow<'a> {
 
 /// One row for two points; with more, one for every two that packets passed one after the other, in the order of the points.
 pub(crate) fn rows<'a>(core: &'a Core, losses: Option<&Losses>) -> Vec<PathRow<'a>> {
-    let (Some(path), Some(losses)) = (&core.path, losses) else { return Vec::new() };
+    let Some(losses) = losses else { return Vec::new() };
     let points = core.points.len();
     let busy = |a: usize, b: usize| {
         points == 2
-            || [(a, b), (b, a)]
-                .iter()
-                .any(|(from, to)| path.hop(*from, *to).delays.count() > 0 || losses.lost(*from, *to).all() > 0)
+            || [(a, b), (b, a)].iter().any(|way| losses.ways.contains(way) || losses.lost(way.0, way.1).all() > 0)
     };
     let pairs = (0..points).flat_map(|a| (a + 1..points).map(move |b| (a, b)));
     pairs.filter(|(a, b)| busy(*a, *b)).map(|(a, b)| path_row(core, losses, a, b)).collect()

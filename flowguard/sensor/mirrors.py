@@ -1,0 +1,90 @@
+"""What a command is told about the points' clocks and mirrors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import native_capture
+from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, read_counters, withhold
+from policyhub.domain.errors import BadInput
+from policyhub.domain.reading import read_text
+
+
+def mirror_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--clock-error", action="append", default=[], metavar="POINT=NS",
+        help="error of a point's clock against true time, in nanoseconds (chrony, PTP); 0 for points of one machine",
+    )  # fmt: skip
+    parser.add_argument(
+        "--counters", action="append", default=[], metavar="POINT=FILE",
+        help="readings of the mirrored port's counters (CSV time,packets,bytes, or JSON): what its mirror lost is no loss",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mirror-loss", type=_share, default=LIMIT, metavar="PERCENT",
+        help=f"above this mirror loss no loss and no delay is claimed (default {100 * LIMIT:g})",
+    )  # fmt: skip
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+    return value / 100
+
+
+def _pairs(texts: Sequence[str], option: str, form: str, names: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise BadInput(f"{option} {text!r}: not of the form {form}")
+        if name not in names:
+            raise BadInput(f"{option} {name}: no such point. The points are {', '.join(names)}")
+        found[name] = value
+    return found
+
+
+def clock_errors(args: argparse.Namespace, points: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
+    """(point, ns). Raises BadInput."""
+    found = _pairs(args.clock_error, "--clock-error", "POINT=NS", [name for name, _ in points])
+    for name, text in found.items():
+        if not text.isdecimal() or int(text) > 10**15:
+            raise BadInput(f"--clock-error {name}={text}: not a number of nanoseconds below 10^15")
+    return [(name, int(text)) for name, text in found.items()]
+
+
+def with_mirrors(body: bytes, args: argparse.Namespace) -> bytes:
+    """The report with what is known of each mirror; no claims where one lost too much. Raises BadInput, CaptureError."""
+    if args.exports:
+        if args.counters or args.clock_error:
+            raise BadInput("--counters and --clock-error speak of captures. Leave them out with --exports")
+        return body
+    report: dict[str, Any] = json.loads(body)
+    points = [(point["name"], point["file"]) for point in report["points"]]
+    files = _pairs(args.counters, "--counters", "POINT=FILE", [name for name, _ in points])
+    has_sequence = {point["name"] for point in report["points"] if any(map(_is_numbered, point["headers"]["tunnels"]))}
+    looked_at = [(name, file) for name, file in points if name in files or name in has_sequence]
+    if not looked_at or any(file == "-" for _, file in looked_at):
+        if files:
+            raise BadInput("--counters needs captures that are files. Write standard input into one")
+        return body
+    withhold(report, truths(looked_at, files), args.mirror_loss)
+    return json.dumps(report, ensure_ascii=False).encode()
+
+
+def _is_numbered(tunnel: str) -> bool:
+    return tunnel.startswith(("erspan-2", "erspan-3"))
+
+
+def truths(points: Sequence[tuple[str, str]], counters: dict[str, str]) -> list[Truth]:
+    """Of each point (name, capture); counters: file of readings by point."""
+    readings: dict[str, list[Reading]] = {name: read_counters(read_text(file), file) for name, file in counters.items()}
+    marks = {name: [reading.time_ns for reading in rows] for name, rows in readings.items()}
+    found = json.loads(native_capture.inspect(points, marks=marks))["points"]
+    return [compare(row, readings[row["name"]]) if row["name"] in readings else by_sequence(row) for row in found]
