@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import GRE, Dot1Q, Ether
-from scapy.packet import Packet
+from scapy.packet import Packet, Raw
 
 from flowguard.sensor import cli as sensor_cli
 from policyhub.conf import cli
@@ -86,7 +86,7 @@ def mirrored(lose: Callable[[int], bool]) -> list[Stamped]:
     for n, (ns, packet) in enumerate(talks()):
         if not lose(n):
             outer = Ether() / IP(src="10.9.0.1", dst="10.9.0.2") / GRE(proto=0x88BE, seqnum_present=1, seqence_number=n)
-            frames.append((ns, bytes(outer) + b"\x10\x01\x00\x05\x00\x00\x00\x00" + bytes(packet)))
+            frames.append((ns, bytes(outer / Raw(b"\x10\x01\x00\x05\x00\x00\x00\x00" + bytes(packet)))))
     return frames
 
 

@@ -59,15 +59,13 @@ impl Way {
             }
             return 0;
         }
-        self.gaps.retain_mut(|gap| {
-            if !before(gap.0, from) && before(gap.0, to) {
-                gap.0 = to;
-            }
-            if !before(to, gap.1) && before(from, gap.1) && before(gap.0, from) {
-                gap.1 = from;
-            }
-            before(gap.0, gap.1)
-        });
+        if self.gaps.iter().any(|gap| before(gap.0, to) && before(from, gap.1)) {
+            let rest = |gap: &(u32, u32)| match before(gap.0, to) && before(from, gap.1) {
+                true => [(gap.0, from), (to, gap.1)],
+                false => [*gap, (0, 0)],
+            };
+            self.gaps = self.gaps.iter().flat_map(rest).filter(|gap| before(gap.0, gap.1)).collect();
+        }
         if before(next, to) {
             self.next = Some(to);
         }
