@@ -1,0 +1,97 @@
+"""What a mirror lost is known from counters, and nothing is claimed above the limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flowguard.domain.mirror import by_sequence, compare, read_counters, withhold
+from policyhub.domain.errors import BadInput
+
+CSV = "time,packets,bytes\n100,1000,64000\n160,2000,132000\n220,10,600\n280,1010,68600\n"
+S = 10**9
+
+
+def inspected(*mirrored: int, missing: int | None = None, erspan: int = 0) -> dict[str, Any]:
+    cuts = [100 * S, 160 * S, 220 * S, 280 * S]
+    rows = [
+        {"start_ns": start, "end_ns": end, "packets": packets, "bytes": packets * 64}
+        for start, end, packets in zip(cuts, cuts[1:], mirrored, strict=False)
+    ]
+    return {"name": "core", "frames": sum(mirrored), "intervals": rows, "mirrors": {"missing": missing, "frames": erspan}}
+
+
+def test_counters_tell_the_mirrors_loss_and_a_reset_interval_is_left_out():
+    truth = compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))
+    assert (truth.basis, truth.packets, truth.mirrored, truth.resets) == ("counters", 2000, 1990, 1)
+    assert truth.loss_share == pytest.approx(0.005)
+    assert [row.lost for row in truth.intervals] == [10, 0]
+    assert (truth.is_trusted(0.001), truth.is_trusted(0.01)) == (False, True)
+
+
+def test_times_are_read_in_every_form_and_json_as_well():
+    iso = read_counters("time,packets\n2026-11-30T00:00:00Z,1\n2026-11-30T00:01:00+00:00,2\n", "c.csv")
+    json = read_counters(
+        '[{"time": 1796004000000000000, "packets": 1}, {"time": 1796004060.5, "packets": 2, "bytes": 9}]', "c.json"
+    )
+    assert iso[1].time_ns - iso[0].time_ns == 60 * S and iso[0].octets is None
+    assert json[1].time_ns == 1796004060_500000000 and json[1].octets == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("time,bytes\n1,2\n", "packets"),
+        ("time,packets\n1,2\n", "1 readings"),
+        ("time,packets\n2,2\n1,3\n", "do not rise"),
+        ("time,packets\n1,x\n2,3\n", "c.csv:2"),
+        ("time,packets\n2026-11-30T00:00:00,1\n2,3\n", "c.csv:2"),
+        ("[1, 2]", "readings"),
+        ("[{", "not JSON"),
+    ],
+)
+def test_bad_readings_name_file_and_cure(text, says):
+    with pytest.raises(BadInput, match=says):
+        read_counters(text, "c.csv")
+
+
+def test_erspan_numbers_tell_where_no_counter_does_and_unknown_is_not_zero():
+    assert by_sequence(inspected(missing=5, erspan=95)).loss_share == pytest.approx(0.05)
+    unknown = by_sequence(inspected(10))
+    assert (unknown.loss_share, unknown.is_trusted(0.001)) == (None, None)
+
+
+def report() -> dict[str, Any]:
+    row = {"matched": 9, "lost": 1, "delay_ns": {"p50": 1, "p99": 2, "max": 3}}
+    way = {
+        **row,
+        "by_dscp": {"46": dict(row)},
+        "by_pcp": {"5": {"matched": 9, "lost": 1}},
+        "by_queue": [{"lost": 1, "matched": 9}],
+    }
+    path = {**row, "from": "core", "to": "srv", "by_dscp": {"46": dict(row)}, "directions": [way], "fault": {"class": "EF"},
+            "other_faults": [{}]}  # fmt: skip
+    points = [{"name": name, "queues": [{"drops_measured": 4}]} for name in ("core", "srv")]
+    return {"points": points, "path": path, "paths": []}
+
+
+def test_above_the_limit_losses_and_delays_are_withheld_and_matches_stay():
+    told = report()
+    withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))])
+    path = told["path"]
+    assert path["withheld"] == ["the mirror of core lost 0.50 % (limit 0.1 %, by counters)"]
+    assert (path["lost"], path["matched"], path["fault"], path["other_faults"]) == (None, 9, None, [])
+    assert path["directions"][0]["by_dscp"]["46"] == {
+        "matched": 9,
+        "lost": None,
+        "delay_ns": {"p50": None, "p99": None, "max": None},
+    }
+    assert told["points"][0]["mirror"]["trusted"] is False and told["points"][1]["mirror"] is None
+    assert told["points"][0]["queues"][0]["drops_measured"] is None
+
+
+def test_below_the_limit_nothing_is_withheld():
+    told = report()
+    withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))], limit=0.01)
+    assert (told["path"]["lost"], told["path"]["withheld"], told["path"]["fault"]) == (1, [], {"class": "EF"})
