@@ -108,8 +108,7 @@ fn ways(core: &Core, path: &Path, missed: &mut [u64]) -> HashMap<Pair, Ways> {
     let sound = |(pair, found): (Pair, HashMap<(u16, u16), u64>)| {
         let total: u64 = found.values().sum();
         let between = |from: u16, to: u16| {
-            let mut vias = found.keys().filter(|way| way.0 == from && found.contains_key(&(way.1, to)));
-            vias.next().map(|way| way.1)
+            found.keys().filter(|way| way.0 == from && found.contains_key(&(way.1, to))).map(|way| way.1).min()
         };
         let mut kept = Ways::new();
         for ((from, to), packets) in &found {

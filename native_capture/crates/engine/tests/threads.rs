@@ -90,7 +90,17 @@ fn capture(folder: &Path, name: &str, seed: u64, packets: usize, missing: usize)
 
 fn request(paths: &[PathBuf], records: Option<Form>, threads: usize) -> Request {
     let points = paths.iter().enumerate().map(|(number, path)| (format!("p{number}"), path.clone())).collect();
-    Request { points, bundle: None, queues: None, series: false, top: None, signatures: None, records, threads }
+    Request {
+        points,
+        bundle: None,
+        queues: None,
+        clock_errors: Vec::new(),
+        series: false,
+        top: None,
+        signatures: None,
+        records,
+        threads,
+    }
 }
 
 /// The report and the records.
