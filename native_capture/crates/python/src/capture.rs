@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use nc_detect::Bundle;
 use nc_engine::{
-    AnalyseError, ExportRequest, HearError, Inspected, Listening, Live as Engine, LiveError, LiveSettings, Request, RingSettings,
+    AnalyseError, ExportRequest, HearError, Inspected, Listening, Live as Engine, LiveError, LiveSettings, Request,
+    RingSettings,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
