@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from flowguard.console.labels import VERDICTS
 from flowguard.queries import home
 from flowguard.queries.home import Departure, Loss, Watch
 from policyhub.console import units
@@ -46,7 +47,12 @@ def _mark(dscp: int) -> str:
 
 
 def _told(d: Departure, loss: Loss | None) -> Headline:
-    if d.blame == "network":
+    title, meaning = VERDICTS.get(d.problem, (d.problem, ""))
+    if d.problem == "dscp-rewritten":
+        sentence = _("The network takes the mark {mark} off packets of {who} since {since}. The hosts are not to blame.")
+    elif d.problem:
+        sentence = _("{title}: {who}, since {since}. {meaning}")
+    elif d.blame == "network":
         sentence = _("The network changes marks to {mark} on packets of {who} since {since}. The hosts are not to blame.")
     elif d.known:
         sentence = ngettext(
@@ -63,6 +69,8 @@ def _told(d: Departure, loss: Loss | None) -> Headline:
         rate=_strong(_rate(d)),
         mark=_strong(_mark(d.dscp)),
         since=when(d.first_ns),
+        title=title,
+        meaning=meaning,
     )
     alarm = Alarm.FIRE if d.severity.rank >= 3 else Alarm.WATCH
     return Headline(

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import F, Min
 
+from flowguard.domain.guardrails import ACTIONABLE
 from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
 from flowguard.queries.ground import OPEN
 from flowguard.queries.sensors import sees_nothing
@@ -29,6 +30,7 @@ class Departure:
     """Verdicts of one business (or one unknown sender) on one mark.
 
     bps: mean over packet time, None when all packets share one instant. blame: "host" or "network".
+    problem: the verdicts' name where they are not about a mark that the sender may not use, else "".
     seen_at: when its last packet passed; a backlog that arrives late burned then, not now.
     held: its senders' marks are taken off now. moving: an enforcement is on its way. waits: an enforcement waits for a person.
     """
@@ -36,6 +38,7 @@ class Departure:
     who: str
     known: bool
     blame: str
+    problem: str
     dscp: int
     severity: Severity
     sources: tuple[str, ...]
@@ -61,10 +64,10 @@ def departures(now: datetime) -> list[Departure]:
     since = int((now - WINDOW).timestamp()) * SECOND_NS
     rows = Verdict.objects.filter(last_ns__gte=since).exclude(severity=Severity.INFO).exclude(standing__in=NOBODYS)
     rows = rows.defer("evidence", "signals").annotate(told_at=F("batch__received_at")).order_by("-last_ns")[:MOST]
-    groups: dict[tuple[str, str, int], list[Verdict]] = {}
+    groups: dict[tuple[str, str, str, int], list[Verdict]] = {}
     for row in rows:
         who = row.business or row.identity_name or str(row.src)
-        groups.setdefault((_blame(row), who, row.dscp), []).append(row)
+        groups.setdefault((_blame(row), "" if row.name in ACTIONABLE else row.name, who, row.dscp), []).append(row)
     handled = _handled()
     found = [_departure(key, rows, handled) for key, rows in groups.items()]
     return sorted(found, key=lambda d: (-d.severity.rank, -d.bytes))
@@ -80,16 +83,17 @@ def _handled() -> dict[tuple[str, str], Enforcement]:
     return {(row.realm.name, row.member.partition("/")[0]): row for row in rows}
 
 
-def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tuple[str, str], Enforcement]) -> Departure:
-    blame, who, dscp = key
+def _departure(key: tuple[str, str, str, int], rows: list[Verdict], handled: dict[tuple[str, str], Enforcement]) -> Departure:
+    blame, problem, who, dscp = key
     senders = {(row.realm, str(row.src)) for row in rows}
     sources = tuple(sorted({source for _, source in senders}))
-    by_source = [handled[sender] for sender in senders if sender in handled] if blame == "host" else []
+    by_source = [handled[sender] for sender in senders if sender in handled] if blame == "host" and not problem else []
     states = {row.state for row in by_source}
     return Departure(
         who=who,
         known=bool(rows[0].business or rows[0].identity_name),
         blame=blame,
+        problem=problem,
         dscp=dscp,
         severity=max((Severity(row.severity) for row in rows), key=lambda severity: severity.rank),
         sources=sources,
@@ -101,7 +105,7 @@ def _departure(key: tuple[str, str, int], rows: list[Verdict], handled: dict[tup
         seen_at=max(_seen_at(row) for row in rows),
         verdict=max(rows, key=lambda row: row.bytes).pk,
         enforcement=max((row.pk for row in by_source), default=None),
-        held=len(by_source) == len(senders) and states <= set(HELD),
+        held=bool(by_source) and len(by_source) == len(senders) and states <= set(HELD),
         moving="applying" in states,
         waits="proposed" in states,
         needs_person="needs-person" in states,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils.html import strip_tags
 
+from flowguard.console.labels import VERDICTS
+from flowguard.domain.guardrails import ACTIONABLE
 from flowguard.models import Enforcement, Guard, Sensor, Verdict, VerdictBatch
 from policyhub.models import Device, DeviceGroup, Realm
 from tests.console.conftest import person
@@ -96,7 +99,17 @@ def test_departure_in_chinese_is_a_chinese_sentence(client: Client, sensor: Sens
 
 def test_host_is_not_blamed_for_a_mark_the_network_changed(client: Client, sensor: Sensor) -> None:
     sample_rows.verdict(sensor, now(), 0, name="dscp-rewritten", standing="network")
+    assert top(client)[1].startswith("The network takes the mark EF (46) off packets of algorithm test since ")
     assert "The hosts are not to blame" in top(client)[1]
+
+
+@pytest.mark.parametrize("name", sorted(VERDICTS.keys() - ACTIONABLE - {"dscp-rewritten"}))
+def test_what_is_no_matter_of_marks_is_never_told_as_one(client: Client, sensor: Sensor, name: str) -> None:
+    sample_rows.verdict(sensor, now(), 0, name=name)
+    title, meaning = VERDICTS[name]
+    sentence = html.unescape(top(client)[1])
+    assert sentence.startswith(f"{title}: algorithm test, since ") and sentence.endswith(str(meaning))
+    assert "may not use this mark" not in sentence
 
 
 def test_departure_that_was_corrected_is_under_control(client: Client, sensor: Sensor) -> None:
