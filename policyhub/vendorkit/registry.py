@@ -36,6 +36,7 @@ BUILT_IN = {
     "paloalto_panos": "policyhub.vendors.paloalto_panos",
     "pf": "policyhub.vendors.pf",
     "sonic": "policyhub.vendors.sonic",
+    "sonicwall": "policyhub.vendors.sonicwall",
     "topsec": "policyhub.vendors.topsec",
     "vmware_nsx": "policyhub.vendors.vmware_nsx",
     "vyos": "policyhub.vendors.vyos",

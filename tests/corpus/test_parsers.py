@@ -41,6 +41,7 @@ FOLDERS = {
     "paloalto_panos": ("paloalto_panos",),
     "pf": ("pf",),
     "sonic": ("sonic",),
+    "sonicwall": ("sonicwall",),
     "topsec": ("topsec",),
     "vmware_nsx": ("vmware_nsx",),
     "vyos": ("vyos",),
@@ -71,6 +72,7 @@ MOST_UNPARSED = {
     "paloalto_panos": 0.001,
     "pf": 0.0,
     "sonic": 0.0005,
+    "sonicwall": 0.15,  # one text; its NAT policies and routes are not read
     "topsec": 0.0,
     "vmware_nsx": 0.0,
     "vyos": 0.002,

@@ -9,7 +9,7 @@ import pytest
 from policyhub.vendorkit.registry import REGISTRY
 from tests.vendors.test_parse_robust import HERE, cases, check
 
-PLATFORMS = ("aws", "azure", "gcp", "mikrotik", "opnsense_pfsense", "pf", "topsec", "vmware_nsx", "vyos")
+PLATFORMS = ("aws", "azure", "gcp", "mikrotik", "opnsense_pfsense", "pf", "sonicwall", "topsec", "vmware_nsx", "vyos")
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
 MIN_CASES = 6
 MARKS = [

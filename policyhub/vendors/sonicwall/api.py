@@ -1,0 +1,242 @@
+"""Answers of the SonicOS 7 API, one or several in a document, and exports with `ipv4` below each collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policyhub.domain.addresses import AddressSet
+from policyhub.vendorkit.json_books import JsonBooks, objects_of
+from policyhub.vendorkit.json_lines import Node
+from policyhub.vendorkit.lexing import NotUnderstood, number_in
+from policyhub.vendors.sonicwall.drafts import (
+    ACTIONS,
+    PROTOCOLS,
+    WITH_RANGE,
+    Reading,
+    RuleDraft,
+    address_range,
+    host,
+    network,
+    service,
+)
+
+NOT_READ = {"nat_policies": "NAT policies are not read", "route_policies": "routes are not read"}
+COLLECTIONS = {
+    "access_rules": "rule", "access_rule": "rule", "address_objects": "address", "address_object": "address",
+    "address_groups": "group", "address_group": "group", "service_objects": "service", "service_object": "service",
+    "service_groups": "group", "service_group": "group",
+}  # fmt: skip
+TOP = {"firmware_version", "model", "serial_number", "zones", "interfaces", "status"}
+REST = {"uuid", "description", "comment", "zone"}
+ABOUT = {"name", "from", "to", "action", "enable", "enabled", "logging", "priority", "comment"}
+RULE = ABOUT | {"source", "destination", "service", "schedule", "users"}
+# members of a rule that do not change what it matches or does (SonicOS 7 API reference, access rules)
+NO_MATCH = {
+    "uuid", "reflexive", "fragments", "flow_reporting", "packet_monitoring", "single_sign_on", "cos_override", "tcp", "udp",
+    "max_connections", "management", "sip", "h323", "dpi", "dpi_ssl", "auto_rule", "packet_dissection_filter", "ticket",
+    "redirect_unauthenticated_users_to_log_in", "block_traffic_for_single_sign_on",
+}  # fmt: skip
+CONDITIONS = {"botnet_filter", "geo_ip_filter", "connection_limit", "quality_of_service"}  # but for their values that say nothing
+FAMILIES = ("ipv4", "ipv6", "fqdn")
+
+
+def read_api(books: JsonBooks, reading: Reading) -> None:
+    for root in books.document.roots:
+        for answer in objects_of(root):
+            books.take(answer, (*COLLECTIONS, *NOT_READ), TOP)
+            for name, value in answer.pairs():
+                if name in NOT_READ:
+                    books.refuse(value.numbers, NOT_READ[name])
+                elif name in COLLECTIONS:
+                    _collection(books, reading, name, value)
+
+
+def _collection(books: JsonBooks, reading: Reading, name: str, value: Node) -> None:
+    kind = COLLECTIONS[name]
+    for family, node in _families(books, value) if not name.startswith("service") else (("", n) for n in objects_of(value)):
+        try:
+            if kind == "rule":
+                _rule(books, reading, family, node)
+            elif kind == "address":
+                _address(books, reading, family, node)
+            elif kind == "service":
+                _service(books, reading, node)
+            else:
+                _group(books, reading, "service" if name.startswith("service") else "network", node)
+        except NotUnderstood as error:
+            books.refuse(node.numbers, str(error))
+
+
+def _families(books: JsonBooks, value: Node) -> Iterator[tuple[str, Node]]:
+    """`{"ipv4": [..]}`, `[{"ipv4": {..}}, ..]` and `{"ipv4": {..}}`."""
+    for holder in objects_of(value):
+        books.take(holder, FAMILIES)
+        for family in FAMILIES:
+            for node in objects_of(holder.get(family)):
+                yield family, node
+
+
+def _name(node: Node) -> str:
+    """Raises NotUnderstood."""
+    name = node.word("name")
+    if not name:
+        raise NotUnderstood("an object without a name")
+    return name
+
+
+def _address(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
+    """Raises NotUnderstood."""
+    books.take(node, {"name", "host", "network", "range", "domain"}, REST)
+    name, kind = _name(node), "fqdn" if family == "fqdn" else "static"
+    if kind == "fqdn":
+        if not node.word("domain"):
+            raise NotUnderstood("an object without a domain")
+        reading.add_address(name, None, tuple(node.numbers), f"domain {node.word('domain')}", kind)
+        return
+    value, text = _literal(books, node)
+    reading.add_address(name, value, tuple(node.numbers), text, kind)
+
+
+def _literal(books: JsonBooks, node: Node) -> tuple[AddressSet, str]:
+    """What an object holds, and its words. Raises NotUnderstood."""
+    found = [(kind, value) for kind in ("host", "network", "range") if (value := node.get(kind)) is not None]
+    if len(found) != 1:
+        raise NotUnderstood("an object without one readable address")
+    kind, value = found[0]
+    books.take(value, {"host": {"ip"}, "network": {"subnet", "ip", "mask"}, "range": {"begin", "end"}}[kind])
+    text = " ".join((kind, *(inner.text for _, inner in value.pairs())))
+    if kind == "host":
+        return host(value.word("ip")), text
+    if kind == "network":
+        return network(value.word("subnet") or value.word("ip"), value.word("mask")), text
+    return address_range(value.word("begin"), value.word("end")), text
+
+
+def _service(books: JsonBooks, reading: Reading, node: Node) -> None:
+    """`"tcp": {"begin", "end"}`, `"gre": true`, or `protocol` beside `port_range`. Raises NotUnderstood."""
+    words = {*WITH_RANGE, *PROTOCOLS}
+    books.take(node, {"name", "protocol", "port_range", *words}, REST)
+    name = _name(node)
+    holder = node.get("protocol") or node
+    if holder is not node:
+        books.take(holder, words)
+    found = [(word, value) for word, value in holder.pairs() if word in words and value.text != "false"]
+    if len(found) != 1:
+        raise NotUnderstood("an object without one readable service")
+    word, value = found[0]
+    ports = node.get("port_range") if holder is not node else value
+    if ports is not None and ports.members is not None:
+        books.take(ports, {"begin", "end"})
+    elif word in PROTOCOLS and value.text != "true":
+        raise NotUnderstood(f"{value.text[:40]!r} is not read of {word}")
+    low, high = (ports.word("begin"), ports.word("end")) if ports is not None else ("", "")
+    reading.add_service(name, service(word, low, high), tuple(node.numbers))
+
+
+def _group(books: JsonBooks, reading: Reading, kind: str, node: Node) -> None:
+    """Raises NotUnderstood."""
+    wanted = ("address_object", "address_group") if kind == "network" else ("service_object", "service_group")
+    books.take(node, {"name", *wanted}, REST)
+    members: list[str] = []
+    for value in (found for key in wanted if (found := node.get(key)) is not None):
+        parts = [part for _, part in _families(books, value)] if kind == "network" else list(objects_of(value))
+        for part in parts:
+            books.take(part, {"name"}, REST)
+            members.append(_name(part))
+    is_whole = set(dict(node.pairs())) <= {"name", *wanted, *REST}
+    reading.add_group(_name(node), kind, tuple(members), tuple(node.numbers), is_whole)
+
+
+def _rule(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
+    """Raises NotUnderstood."""
+    if family == "fqdn":
+        raise NotUnderstood("a rule is of ipv4 or ipv6")
+    books.take(node, {*RULE, *CONDITIONS}, NO_MATCH)
+    draft = RuleDraft(family, tuple(node.numbers), books.text_of(node))
+    draft.zones = {side: node.word(side) for side in ("from", "to") if node.word(side)}
+    draft.action = node.word("action").lower()
+    if draft.action not in ACTIONS:
+        raise NotUnderstood("a rule has no action" if not draft.action else f"{draft.action[:40]!r} is not an action")
+    if len(draft.zones) != 2:
+        raise NotUnderstood("a rule has no zones")
+    draft.name, draft.comment = node.word("name"), node.word("comment")
+    draft.identity = f"uuid {node.word('uuid')}" if node.word("uuid") else ""
+    draft.is_enabled = "false" not in (node.word("enable"), node.word("enabled"))
+    draft.is_logged = {"true": True, "false": False}.get(node.word("logging"))
+    _priority(books, draft, node.get("priority"))
+    for side in ("source", "destination"):
+        _side(books, draft, side, node.get(side))
+    _operand(books, draft, "service", node.get("service"))
+    _conditions(books, draft, node)
+    reading.drafts.append(draft)
+
+
+def _priority(books: JsonBooks, draft: RuleDraft, node: Node | None) -> None:
+    """Raises NotUnderstood."""
+    if node is not None:
+        books.take(node, {"auto", "manual"})
+        if node.get("manual") is not None:
+            draft.priority = number_in(node.word("manual"), 0, 2**31, "a priority")
+
+
+def _side(books: JsonBooks, draft: RuleDraft, side: str, node: Node | None) -> None:
+    """`{"address": {..}, "port": {..}}` or `{"any": true}`; what else stands there is a condition. Raises NotUnderstood."""
+    if node is None:
+        return
+    books.take(node, {"address", "port", "any", "group"} if side == "source" else {"address", "any"})
+    if node.get("address") is None and node.word("any") != "true":
+        raise NotUnderstood(f"a rule without a readable {side}")
+    draft.operands[side] = ()
+    _operand(books, draft, side, node.get("address"))
+    _operand(books, draft, "port", node.get("port"))
+    if side == "source" and node.word("group"):
+        draft.conditions.append(f"source group {node.word('group')}")
+
+
+def _operand(books: JsonBooks, draft: RuleDraft, key: str, node: Node | None) -> None:
+    """any, a name or a group, or a list of them. Raises NotUnderstood."""
+    if node is None:
+        return
+    names: list[str] = []
+    is_any = False
+    for part in objects_of(node):
+        books.take(part, {"any", "name", "group"})
+        name = part.word("name") or part.word("group")
+        is_any = is_any or part.word("any") == "true"
+        names += [name] if name else []
+    if not names and not is_any:
+        raise NotUnderstood(f"a rule without a readable {key}")
+    draft.operands[key] = () if is_any else tuple(names)
+
+
+def _conditions(books: JsonBooks, draft: RuleDraft, node: Node) -> None:
+    schedule, users = node.get("schedule"), node.get("users")
+    if schedule is not None:
+        books.take(schedule, {"always_on", "name"})
+        draft.schedule = schedule.word("name")
+        draft.conditions += [f"schedule name {draft.schedule}"] if draft.schedule else []
+    if users is not None:
+        books.take(users, {"included", "excluded"})
+        for key, value in users.pairs():
+            books.take(value, {"all", "none", "guests", "administrator", "name", "group"})
+            for word, inner in value.pairs():
+                if word not in ("all", "none"):
+                    draft.conditions.append(f"users {key} {word} {inner.text}".removesuffix(" true"))
+    for name, value in node.pairs():  # what take() has refused may narrow the rule
+        if name in RULE or name in NO_MATCH:
+            continue
+        said = [words for words in _leaves(books, value, name) if not words.endswith((" false", " preserve true"))]
+        draft.conditions += [words.removesuffix(" true").strip() for words in said]
+        if name == "quality_of_service" and said:
+            books.refuse(value.numbers, "QoS of a rule is not read")
+
+
+def _leaves(books: JsonBooks, node: Node, path: str) -> Iterator[str]:
+    """`path name value` of everything below, booked as understood."""
+    if node.is_scalar:
+        yield f"{path} {node.text}"
+        return
+    if node.members is not None:
+        books.take(node, node.members)
+    for name, value in (*node.pairs(), *(("", item) for item in node.items or ())):
+        yield from _leaves(books, value, f"{path} {name}".strip())
