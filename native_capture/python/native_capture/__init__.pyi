@@ -81,7 +81,7 @@ class Exports:
     def set_bundle(self, bundle: bytes) -> str: ...
 
 def inspect(points: Sequence[tuple[str, str | PathLike[str]]], *, marks: Mapping[str, Sequence[int]] = {}) -> bytes:
-    """`policyhub.inspect/1`: figures of each capture that tell what its mirror does to packets (flowguard.domain.mirror reads them).
+    """`policyhub.inspect/1`: figures of each capture that tell what its mirror does to packets (read by flowguard.domain.mirror).
 
     marks: per point the times (ns, ascending) of counter readings; frames between two are counted apart. Raises CaptureError.
     """
