@@ -20,7 +20,7 @@ SUMS = (
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
     sections = (
-        _points, _marks, verdicts_part, _queues, _bursts, _path, _rdma, services_text, _health, _media, _flows, _notes,
+        _points, _marks, verdicts_part, _queues, _bursts, _paths, _rdma, services_text, _health, _media, _flows, _notes,
     )  # fmt: skip
     parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"
