@@ -58,7 +58,7 @@ def _fault(fault: dict[str, Any]) -> Iterator[str]:
     between = f"between {place['from']} and {place['to']}" + (f", {where}" if where else "")
     yield (
         f"FAULT {between}, class {fault['class']}: {own['lost']:,} of {own['sent']:,} lost"
-        f" ({100 * own['lost_share']:.2f} %); {CAUSES[fault['cause']]}. Confidence {fault['confidence']:.2f}."
+        f" ({100 * own['lost_share']:.2f} %); {CAUSES[fault['cause']]}. Confidence {fault['confidence']:.3f}."
     )
     said = SCOPES[fault["scope"]].format(
         class_=fault["class"], others=", ".join(control["classes"]) or "others", lost=control["lost"], sent=control["sent"]

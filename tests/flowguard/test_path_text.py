@@ -37,7 +37,7 @@ def test_an_offset_and_withheld_claims_are_told(tmp_path, capsys):
     counters.write_text(f"time,packets\n{START // 10**9 - 1},1000\n{START // 10**9 + 10},1400\n")
     points = [f"--point=a={write(tmp_path / 'a.pcap', a)}", f"--point=b={write(tmp_path / 'b.pcap', b)}"]
     text = read(capsys, *points)
-    assert "Clocks: b was taken to be 3,000.0 us ahead of a (estimated, error 5.0 us)." in text
+    assert "Clocks: b was taken to be 2,999.5 us ahead of a (estimated, error 5.5 us)." in text
     text = read(capsys, *points, f"--counters=a={counters}")
     assert "a: its mirror copied 200 of 400 frames (by counters), 50.000 % lost" in text
     assert "Losses and delays are withheld: the mirror of a lost 50.00 % (limit 0.1 %, by counters)." in text
