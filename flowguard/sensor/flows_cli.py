@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mirror_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    _add_records(parser)
+
+
+def _add_records(parser: argparse.ArgumentParser) -> None:
+    """Flow records: out to a file, in from exporters."""
     parser.add_argument(
         "--records",
         metavar="FILE",
