@@ -28,6 +28,8 @@ def path_notes(path: dict[str, Any]) -> Iterator[str]:
     """What stands below the table of one hop, a line each."""
     if path["unmatched"]:
         yield f"{path['unmatched']} packets were seen at one point only and need not have passed the other."
+    if path["outside"]:
+        yield f"{path['outside']} packets fell into a time in which not every capture ran: nothing is said about them."
     for name, missed in zip((path["from"], path["to"]), path["missed"], strict=True):
         if missed:
             yield f"{missed} packets were not copied at {name} although they passed there: its mirror lost them, not the network."

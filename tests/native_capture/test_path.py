@@ -160,3 +160,12 @@ def test_where_all_classes_lose_the_class_is_not_blamed(tmp_path):
     path = analyse(tmp_path, {"a": a, "b": b})["path"]
     assert {fault["scope"] for fault in [path["fault"], *path["other_faults"]]} == {"others-too"}
     assert path["fault"]["cause"] == "no-waiting" and "mirror-loss" in path["fault"]["could_be"]
+
+
+@pytest.mark.parametrize("kept", [slice(0, 1_000), slice(2_000, 3_000)], ids=["stopped-early", "begun-late"])
+def test_what_passed_while_the_other_capture_did_not_run_is_no_loss(tmp_path: Path, kept: slice) -> None:
+    sent = [(START + number * 100 * STEP, data(number)) for number in range(3_000)]
+    seen = [(ns + STEP // 2, packet) for ns, packet in sent][kept]
+    points = [("in", write(tmp_path / "in.pcap", sent)), ("out", write(tmp_path / "out.pcap", seen))]
+    path = json.loads(native_capture.analyse(points))["path"]
+    assert (path["matched"], path["lost"], path["outside"], path["fault"]) == (1_000, 0, 2_000, None)

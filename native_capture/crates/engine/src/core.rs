@@ -22,6 +22,8 @@ const SECOND: u64 = 1_000_000_000;
 /// A conversation without a packet for this long is over, where flows may be forgotten.
 pub(crate) const IDLE_NS: u64 = 300 * SECOND;
 /// How often packet time wakes the judge.
+/// Two captures that were begun and ended together differ by this much at most where the last packets are lost.
+const EDGE_NS: u64 = 10_000_000;
 const TICK_NS: u64 = SECOND / 10;
 /// Flow number of a packet whose flow found no room.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
@@ -316,7 +318,8 @@ impl Core {
         if let Some(matcher) = &mut self.matcher {
             let (flows, vanished) = (&mut self.flows, &mut self.vanished);
             let path = &mut self.path;
-            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone, vanished, path));
+            let points = &self.points;
+            matcher.expire(self.now_ns, |gone| unmatched(flows, &gone, running(points, gone.first_ns), vanished, path));
             if !self.vanished.is_empty() {
                 self.tell_vanished();
             }
@@ -380,7 +383,7 @@ impl Core {
             let vanished = &mut self.vanished;
             matcher.expire(u64::MAX, |gone| {
                 self.unsettled += u64::from(gone.points.count_ones() == 1);
-                unmatched(flows, &gone, vanished, &mut self.path);
+                unmatched(flows, &gone, running(&self.points, gone.first_ns), vanished, &mut self.path);
             });
             self.tell_vanished();
         }
@@ -412,10 +415,17 @@ fn named<'a>(
     named.filter(|(signature, packets)| *packets >= signature.packets)
 }
 
-/// `vanished`: packets of flows that pass other points as well.
-fn unmatched(flows: &mut FlowTable, gone: &Gone, vanished: &mut Vec<Gone>, path: &mut Option<Path>) {
+/// A bit for each point whose capture ran at that time, give or take [`EDGE_NS`]: what it did not show may be lost.
+fn running(points: &[Point], ns: u64) -> u32 {
+    let begun = |point: &Point| point.first_ns.is_some_and(|first| first <= ns.saturating_add(EDGE_NS));
+    let runs = |point: &Point| begun(point) && point.last_ns.is_some_and(|last| ns <= last.saturating_add(EDGE_NS));
+    points.iter().enumerate().filter(|(_, point)| runs(point)).fold(0, |bits, (number, _)| bits | 1 << number)
+}
+
+/// `running`: points whose captures ran then. `vanished`: packets of flows that pass other points as well.
+fn unmatched(flows: &mut FlowTable, gone: &Gone, running: u32, vanished: &mut Vec<Gone>, path: &mut Option<Path>) {
     if let Some(path) = path.as_mut().filter(|_| gone.flow != NO_FLOW) {
-        path.ended(gone);
+        path.ended(gone, running);
     }
     if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
         let marks = &mut flows.flow_mut(gone.flow).dscp;

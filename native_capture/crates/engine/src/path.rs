@@ -52,6 +52,8 @@ pub(crate) struct Path {
     pub ways: HashMap<(u32, u16, u16), u64, KeyedState>,
     pub ends: HashMap<End, u64, KeyedState>,
     pub changes: HashMap<Change, u64, KeyedState>,
+    /// Packets whose time some other capture did not cover: it says nothing about them.
+    pub outside: u64,
     pub overflow: u64,
 }
 
@@ -59,7 +61,7 @@ impl Path {
     pub fn new(points: usize) -> Self {
         let hops = (0..points * points).map(|_| Hop::default()).collect();
         let (ways, ends, changes) = Default::default();
-        Self { points, hops, ways, ends, changes, overflow: 0 }
+        Self { points, hops, ways, ends, changes, outside: 0, overflow: 0 }
     }
 
     pub fn hop(&self, from: usize, to: usize) -> &Hop {
@@ -90,14 +92,17 @@ impl Path {
         }
     }
 
-    /// The time of a packet is over.
-    pub fn ended(&mut self, gone: &Gone) {
-        if gone.points.count_ones() as usize == self.points {
+    /// The time of a packet is over. A point whose capture did not run then is no place where it was lost.
+    pub fn ended(&mut self, gone: &Gone, running: u32) {
+        let asleep = ((1_u64 << self.points) - 1) as u32 & !running & !gone.points;
+        self.outside += u64::from(asleep != 0);
+        let points = gone.points | asleep;
+        if points.count_ones() as usize == self.points {
             return;
         }
         let end = End {
             flow: gone.flow,
-            points: gone.points,
+            points,
             first: gone.first,
             last: gone.last,
             dscp: gone.first_dscp,

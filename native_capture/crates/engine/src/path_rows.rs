@@ -39,7 +39,8 @@ struct CountRow {
 }
 
 /// Both directions together, and each alone. `unmatched`: seen at one point only, and nothing shows that they should
-/// have passed the other; `unsettled`: of all these, whose time had not run out at the end of the capture.
+/// have passed the other; `unsettled`: of all these, whose time had not run out at the end of the capture; `outside`: seen while
+/// another point's capture did not run.
 #[derive(Serialize)]
 pub(crate) struct PathRow<'a> {
     from: &'a str,
@@ -48,6 +49,7 @@ pub(crate) struct PathRow<'a> {
     lost: u64,
     unmatched: u64,
     unsettled: u64,
+    outside: u64,
     unlocated: u64,
     /// Packets that `from` and `to` did not copy although they passed there.
     missed: [u64; 2],
@@ -133,6 +135,7 @@ fn path_row<'a>(core: &'a Core, losses: &Losses, a: usize, b: usize) -> PathRow<
         lost: lost[0].all() + lost[1].all(),
         unmatched: losses.unmatched,
         unsettled: core.unsettled,
+        outside: core.path.as_ref().map_or(0, |path| path.outside),
         unlocated: losses.unlocated,
         missed: [losses.missed[a], losses.missed[b]],
         delay_ns: delay_row(&all, &clock),
