@@ -20,7 +20,7 @@ from policyhub.domain.addresses import ANY, AddressSet, Interval, normalise
 from policyhub.domain.rules import Policy, Rule
 from policyhub.domain.services import ALL_PORTS, Service
 from policyhub.vendorkit.registry import REGISTRY
-from tests.corpus.peers import CORPUS, PROTOCOLS, Said, address, compared, differences, peer, settle
+from tests.corpus.peers import CORPUS, PROTOCOLS, Said, address, compared, differences, peer, rule_row, settle
 
 pytestmark = [pytest.mark.corpus, pytest.mark.soak]
 Document = dict[str, Any]
@@ -218,14 +218,8 @@ def our_rules(platform: Platform, text: str) -> Said:
 
 
 def our_row(rule: Rule) -> dict[str, object]:
-    known = not rule.match.unresolved
-    return {
-        "action": rule.action.value,
-        "enabled": rule.enabled,
-        "source": address(rule.match.source) if known else None,
-        "destination": address(rule.match.destination) if known else None,
-        "services": our_services(rule.match.services) if known else None,
-    }
+    row = {name: value for name, value in rule_row(rule).items() if name not in ("protocol", "ports")}
+    return row | {"services": None if rule.match.unresolved else our_services(rule.match.services)}
 
 
 def group_names(text: str) -> dict[str, str]:

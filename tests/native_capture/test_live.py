@@ -32,15 +32,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def router() -> Iterator[Router]:
-    router = Router()
-    try:
-        yield router.start()
-    finally:
-        router.stop()
-
-
-@pytest.fixture
 def wire(router: Router) -> Iterator[socket.socket]:
     with router.sender("ha") as sender:
         yield sender

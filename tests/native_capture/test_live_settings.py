@@ -26,15 +26,6 @@ WAIT_S = 60.0
 FLOOD_S = 5.0
 
 
-@pytest.fixture
-def router() -> Iterator[Router]:
-    router = Router()
-    try:
-        yield router.start()
-    finally:
-        router.stop()
-
-
 def frame(router: Router, inner: Packet, *, to: str = "", tag: int | None = None, size: int = 0) -> bytes:
     ether = Ether(src=router.mac("ha"), dst=to or router.mac("in0"))
     tagged = ether if tag is None else ether / Dot1Q(vlan=tag)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import ANY4, ANY6, AddressSet
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, MAX_PORT, Service
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, masked_set, number_in, prefix_set, range_set
+from policyhub.vendorkit.naming import told_apart
 from policyhub.vendorkit.operands import NameTable, Services, address_table, as_source, narrow, service_table
 
 ACTIONS = {"allow": Action.PERMIT, "deny": Action.DENY, "discard": Action.DENY}
@@ -88,7 +89,7 @@ class Reading:
             drafts = [draft for pair in pairs.values() for draft in _ordered(pair)]
             if drafts:
                 notes = (ANY_ZONE,) if any(not draft.zone(side) for draft in drafts for side in ("from", "to")) else ()
-                rules = _told_apart([self._rule(draft) for draft in drafts])
+                rules = told_apart([self._rule(draft) for draft in drafts])
                 found.append(Policy(family, rules, None, number, (Binding("", "forward"),), notes=notes))
         return tuple(found)
 
@@ -128,16 +129,6 @@ class Reading:
 def _ordered(pair: list[RuleDraft]) -> list[RuleDraft]:
     """By priority when each rule has one, else as written."""
     return pair if any(draft.priority is None for draft in pair) else sorted(pair, key=lambda draft: draft.priority or 0)
-
-
-def _told_apart(rules: list[Rule]) -> tuple[Rule, ...]:
-    counts: dict[str, int] = {}
-    found: list[Rule] = []
-    for rule in rules:
-        counts[rule.name] = counts.get(rule.name, 0) + 1
-        again = counts[rule.name]
-        found.append(rule if again == 1 else replace(rule, name=f"{rule.name} #{again}"))
-    return tuple(found)
 
 
 def host(text: str) -> AddressSet:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Stage, StageKind
-from policyhub.domain.rules import Policy
 from policyhub.vendorkit.json_books import JsonBooks
 from policyhub.vendorkit.lexing import score
+from policyhub.vendorkit.naming import told_apart
 from policyhub.vendors.vmware_nsx.policy_api import read_answers
 from policyhub.vendors.vmware_nsx.sections import read_sections
 
@@ -33,17 +33,6 @@ def parse(text: str) -> DeviceConfig:
     answers = read_answers(books) if not sections else None
     distributed = tuple(policy.name for policy in (*sections, *(answers.distributed if answers else ())))
     stages = (Stage(StageKind.FILTER, distributed),) if len(distributed) > 1 else ()
-    policies = _told_apart([*sections, *(answers.policies if answers else ())])
+    policies = told_apart([*sections, *(answers.policies if answers else ())])
     groups = answers.groups if answers else ()
     return replace(books.config(NAME), policies=policies, groups=groups, evaluation=stages)
-
-
-def _told_apart(policies: list[Policy]) -> tuple[Policy, ...]:
-    """Names of policies are unique in a model."""
-    counts: dict[str, int] = {}
-    found: list[Policy] = []
-    for policy in policies:
-        counts[policy.name] = counts.get(policy.name, 0) + 1
-        again = counts[policy.name]
-        found.append(policy if again == 1 else replace(policy, name=f"{policy.name} #{again}"))
-    return tuple(found)
