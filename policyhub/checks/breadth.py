@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
+from policyhub.checks.context import Context
+from policyhub.checks.wording import listed
 from policyhub.domain.addresses import AddressSet, Interval
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy, Rule
 from policyhub.domain.services import ALL_PROTOCOLS, ICMP, ICMPV6, WITH_PORTS, Service
 
@@ -15,6 +18,7 @@ LOOPBACK_ZONES = frozenset({"lo", "lo0", "loopback0", "localhost"})
 
 TO_ITSELF, FROM_ITSELF = frozenset({"input", "local"}), frozenset({"output"})
 UNKNOWN_PLACE = frozenset({""})
+ITSELF = gettext_noop("the device itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,45 @@ def is_loose(policy: Policy) -> bool:
 def only_icmp(rule: Rule) -> bool:
     """Ping and error messages open no service."""
     return all(service.protocols in (((ICMP, ICMP),), ((ICMPV6, ICMPV6),)) for service in rule.match.services)
+
+
+def core_reached(rule: Rule, context: Context) -> list[str]:
+    """Names of core business whose addresses the rule opens."""
+    core = context.remember("core", lambda: [(i.name, AddressSet.of(i.prefix)) for i in context.identities if i.core])
+    return [name for name, addresses in core if rule.match.destination.overlaps(addresses)]
+
+
+def reaching_core(said: Message, core: list[str]) -> Message:
+    return Message(gettext_noop("%(reason)s; it reaches core business (%(names)s)"), {"reason": said, "names": listed(core)})
+
+
+def sources(policy: Policy, rule: Rule) -> Message:
+    """How many, as one says it."""
+    return Message(ITSELF) if _directions(policy) <= FROM_ITSELF else _addresses(rule.match.source)
+
+
+def destinations(policy: Policy, rule: Rule) -> Message:
+    return Message(ITSELF) if _directions(policy) <= TO_ITSELF else _addresses(rule.match.destination)
+
+
+def services(rule: Rule) -> Message:
+    if has_every_service(rule.match.services):
+        return Message(gettext_noop("every service"))
+    count = round(2 ** service_bits(rule.match.services))
+    if count == 1:
+        return Message(gettext_noop("one service"))
+    return Message(gettext_noop("%(count)s services"), {"count": f"{count:,}"})
+
+
+def _addresses(addresses: AddressSet) -> Message:
+    v4, v6 = _count(addresses.v4), _count(addresses.v6)
+    if v4 == 2**32 or v6 == 2**128:
+        return Message(gettext_noop("any address"))
+    if v6 > 2**64 and (log2(v6) - 64) / 2 > (log2(v4) if v4 else 0.0):
+        return Message(gettext_noop("%(count)s IPv6 networks of /64"), {"count": f"{v6 // 2**64:,}"})
+    if max(v4, v6) <= 1:
+        return Message(gettext_noop("one address"))
+    return Message(gettext_noop("%(count)s addresses"), {"count": f"{v4 or v6:,}"})
 
 
 def _count(intervals: tuple[Interval, ...]) -> int:

@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log2
 
-from policyhub.checks.breadth import Width, has_every_service, is_everywhere, is_loose, only_icmp, opens, width_of
+from policyhub.checks.breadth import (
+    Width,
+    core_reached,
+    destinations,
+    has_every_service,
+    is_everywhere,
+    is_loose,
+    only_icmp,
+    opens,
+    reaching_core,
+    services,
+    sources,
+    width_of,
+)
 from policyhub.checks.context import Breadth, Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import listed
-from policyhub.domain.addresses import AddressSet
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Policy, Rule
 
-TOO_MANY = gettext_noop("2^%(bits)g combinations of source, destination and service; more than 2^%(most)g is too wide")
+EVERYWHERE = gettext_noop("any source may reach any destination; only the service is limited")
+EVERY_SERVICE = gettext_noop("opens every service of %(destinations)s; with every service open, more than %(most)s are too many")
+TOO_MANY = gettext_noop("%(sources)s may reach %(destinations)s on %(services)s: %(times)s times as much as one rule should open")
 
 
 @check("PH004", "overbroad-rule", severity=Severity.MEDIUM)
 def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
-    """This permit is wider than any service needs.
+    """This permit lets through far more than one service needs.
 
     A permit is too wide when any source may reach any destination, whatever the service (ICMP alone excepted); when every service
     is open to more destinations than a /16 holds (65,536); or when source addresses x destination addresses x services exceed
@@ -48,11 +61,10 @@ def overbroad_rule(policy: Policy, context: Context) -> Iterator[Finding]:
                 "max_bits": context.breadth.max_bits,
                 "rule": rule.text,
             }
-            core = _core_reached(rule, context)
+            core = core_reached(rule, context)
             if core:
                 evidence["reaches_core"] = core
-                words = {"reason": said, "names": listed(core)}
-                said = Message(gettext_noop("%(reason)s; it reaches core business (%(names)s)"), words)
+                said = reaching_core(said, core)
             severity = _severity(policy, rule)
             yield overbroad_rule.finding(policy.name, rule.name, rule.lines, said, evidence=evidence, severity=severity)
 
@@ -63,17 +75,19 @@ def _severity(policy: Policy, rule: Rule) -> Severity:
     return Severity.HIGH if is_everywhere(policy, rule) else Severity.MEDIUM
 
 
-def _core_reached(rule: Rule, context: Context) -> list[str]:
-    core = context.remember("core", lambda: [(i.name, AddressSet.of(i.prefix)) for i in context.identities if i.core])
-    return [name for name, addresses in core if rule.match.destination.overlaps(addresses)]
-
-
 def _reason(policy: Policy, rule: Rule, width: Width, limits: Breadth) -> Message | None:
     if is_everywhere(policy, rule) and not only_icmp(rule):
-        return Message(gettext_noop("any source may reach any destination"))
+        return Message(EVERYWHERE)
     if has_every_service(rule.match.services) and width.destination > log2(limits.any_service_addresses):
         most = f"{limits.any_service_addresses:,}"
-        return Message(gettext_noop("every service is open to more than %(most)s destinations"), {"most": most})
+        return Message(EVERY_SERVICE, {"destinations": destinations(policy, rule), "most": most})
     if width.bits > limits.max_bits and not only_icmp(rule):
-        return Message(TOO_MANY, {"bits": width.bits, "most": limits.max_bits})
+        words = {"sources": sources(policy, rule), "destinations": destinations(policy, rule), "services": services(rule)}
+        return Message(TOO_MANY, {**words, "times": _times(width.bits - limits.max_bits)})
     return None
+
+
+def _times(bits: float) -> str:
+    """2^bits with two figures that matter: 1.4, 16, 4,096."""
+    times: float = 2**bits
+    return f"{times:,.0f}" if times >= 10 else f"{times:.1f}"

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import Any, cast
 
 from policyhub.checks.context import Context
+from policyhub.checks.one_cause import one_cause
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding, Severity
@@ -21,6 +22,7 @@ from policyhub.domain.rules import Policy
 SECTIONS = ("Why it matters", "Example", "Suggested change")
 NOT_CHECKS = (
     "registry", "context", "catalogue", "history", "breadth", "occasion", "seen_flows", "wording", "texts", "evidence",
+    "one_cause",
 )  # fmt: skip
 Body = Callable[..., Iterator[Finding]]
 _SUBJECTS = {"Policy": Policy, "QosPolicy": QosPolicy, "DeviceConfig": DeviceConfig}
@@ -128,7 +130,7 @@ def select(names: Iterable[str] | None) -> tuple[Check, ...]:
 
 
 def run_checks(context: Context, checks: Iterable[Check]) -> tuple[Finding, ...]:
-    """All findings of one device, worst first, then by policy, line and code; the order is stable."""
+    """All findings of one device, worst first, then by policy, line and code; the order is stable. One rule, one root cause."""
     device = context.device
     subjects: dict[type, tuple[Any, ...]] = {Policy: device.policies, QosPolicy: device.qos_policies, DeviceConfig: (device,)}
     labels = _labels(device.policies)
@@ -138,7 +140,7 @@ def run_checks(context: Context, checks: Iterable[Check]) -> tuple[Finding, ...]
         for subject in subjects[cast(type, one.subject)]
         for finding in one(subject, context)
     ]
-    return tuple(sorted(found, key=lambda f: (-f.severity.rank, f.policy, f.lines, f.code, f.rule)))
+    return tuple(sorted(one_cause(found), key=lambda f: (-f.severity.rank, f.policy, f.lines, f.code, f.rule)))
 
 
 def _labels(policies: Iterable[Policy]) -> dict[int, str]:

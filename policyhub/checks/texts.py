@@ -31,14 +31,14 @@ TEXTS = (
         "watch, since traffic changes. If the earlier ones: delete this rule; safe, because no packet reaches"
         " it."
     ),
-    gettext_noop("This permit is wider than any service needs."),
+    gettext_noop("This permit lets through far more than one service needs."),
     gettext_noop("What is open and not needed is what an intruder or a secret bulk transfer will use, and no counter shows it."),
     gettext_noop(
         "Replace it by the sources, destinations and services that were seen in use, keep the wide rule below"
         " with logging for one cycle, then remove it. Safe as long as the wide rule still stands; watch its "
         "counter before removing."
     ),
-    gettext_noop("Any source may use any service of any destination."),
+    gettext_noop("This permit lets everything through: any source, any destination, any service."),
     gettext_noop("From this line on there is no firewall, only a router; every rule below it is dead."),
     gettext_noop(
         "Log the rule for a business cycle, write rules for what is seen, move it behind them, and remove it "

@@ -19,6 +19,8 @@ MORE = gettext_noop("no hit beyond the %(hits)d of before between %(since)s and 
 def zombie_rule(policy: Policy, context: Context) -> Iterator[Finding]:
     """No packet used this rule over the whole window, and the device was counting all the time.
 
+    When the rule is also too wide, this finding says so and is as severe as that: the cure is the same.
+
     Why it matters: a rule that nobody needs is a door that nobody watches.
     Example: `permit tcp host 10.9.9.9 any eq 1433` for a server that was switched off a year ago; `hitcnt=0` in two readings
     90 days apart, no counter fell in between.

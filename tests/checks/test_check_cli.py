@@ -163,8 +163,9 @@ def test_identities_name_the_core_business_that_a_wide_rule_reaches(capsys, asa,
     header = "prefix,name,business,owner,class,allowed_dscp,active_window,peak_mbps"
     table = write(tmp_path / "id.csv", f"{header}\n192.0.2.0/24,web,shop,li,core,,,\n10.0.0.0/8,lab,lab,wu,non-core,,,\n")
     document = as_json(capsys, asa, "--identities", table)
-    wide = next(f for f in document["findings"] if f["name"] == "overbroad-rule" and f["rule"] == "OUT line 5")
+    (wide,) = [f for f in document["findings"] if f["name"] in ("any-any", "overbroad-rule") and f["rule"] == "OUT line 5"]
     assert wide["evidence"]["reaches_core"] == ["web"]
+    assert wide["message"].endswith("it reaches core business (web)")
 
 
 def test_only_takes_names_and_codes(capsys, asa):

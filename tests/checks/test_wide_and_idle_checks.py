@@ -62,7 +62,7 @@ def test_denies_answers_unknown_names_and_loopback_are_not_overbroad(more):
 
 def test_a_schedule_alone_does_not_hide_a_wide_rule():
     timed = rule("1", schedule="NIGHT", conditions=("time-range NIGHT",))
-    assert names_found(timed, "overbroad-rule", "any-any") == {"overbroad-rule", "any-any"}
+    assert names_found(timed, "overbroad-rule", "any-any") == {"any-any"}
 
 
 def test_a_list_that_selects_for_qos_is_not_overbroad():
@@ -80,6 +80,51 @@ def test_any_any_needs_all_three_and_names_the_zone():
     assert not names_found(rule("1", ports="tcp"), "any-any")
     found = run_checks(Context(device(policy(rule("1", source_zones=("dmz",))))), select(["any-any"]))
     assert "from dmz" in found[0].message
+    found = run_checks(Context(device(policy(rule("1", source_zones=("dmz",), destination_zones=("lan",))))), select(["any-any"]))
+    assert "from dmz to lan" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "ports", "said"),
+    [
+        ("any", "any", "3389", "any source may reach any destination; only the service is limited"),
+        (
+            "10.1.1.1/32",
+            "any",
+            "any",
+            "opens every service of any address; with every service open, more than 65,536 are too many",
+        ),
+        (
+            "10.1.0.0/16",
+            "10.2.0.0/16",
+            "any",
+            "65,536 addresses may reach 65,536 addresses on every service: 16 times as much as one rule should open",
+        ),
+        (
+            "any",
+            "10.2.0.0/17",
+            "80-125",
+            "any address may reach 32,768 addresses on 46 services: 1.4 times as much as one rule should open",
+        ),
+    ],
+)
+def test_a_wide_rule_is_told_in_numbers_that_people_know(source, destination, ports, said):
+    made = policy(rule("1", "permit", source, destination, ports), bindings=(Binding("outside", "in"),))
+    (found,) = run_checks(Context(device(made)), select(["overbroad-rule"]))
+    assert found.message == said
+
+
+def test_ipv6_is_told_in_networks_and_the_device_itself_as_such():
+    wide = rule("1", "permit", "2001:db8::/32", "2001:db8::/32", "any")
+    (found,) = run_checks(
+        Context(device(policy(wide)), breadth=Breadth(any_service_addresses=2**20, max_bits=40)), select(["PH004"])
+    )
+    assert found.message.startswith(
+        "4,294,967,296 IPv6 networks of /64 may reach 4,294,967,296 IPv6 networks of /64 on every service"
+    )
+    itself = policy(rule("1", "permit", "any", "10.1.1.1/32", "22"), bindings=(Binding("", "input"),))
+    (found,) = run_checks(Context(device(itself), breadth=Breadth(max_bits=30)), select(["PH004"]))
+    assert found.message.startswith("any address may reach the device itself on one service: 4.0 times")
 
 
 def test_thresholds_are_arguments():
@@ -157,8 +202,8 @@ def test_wide_rules_weigh_less_in_a_list_that_is_bound_nowhere():
     wide = rule("1")
     bound = policy(wide, bindings=(Binding("outside", "in"),))
     for made, expected in ((bound, Severity.HIGH), (policy(wide), Severity.LOW)):
-        found = run_checks(Context(device(made)), select(["any-any", "overbroad-rule"]))
-        assert [finding.severity for finding in found] == [expected, expected]
+        for name in ("any-any", "overbroad-rule"):
+            assert [finding.severity for finding in run_checks(Context(device(made)), select([name]))] == [expected]
 
 
 def test_a_chain_that_others_jump_to_is_as_wide_as_the_jump_which_is_not_known():

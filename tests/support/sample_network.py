@@ -136,6 +136,7 @@ def _said(template: str, **values: object) -> Message:
     return Message(template, values)
 
 
+A_SLASH_16 = _said("%(count)s addresses", count="65,536")
 PERMIT, DENY = (ACTION[action] for action in (Action.PERMIT, Action.DENY))
 COUNTED = {"counts": "packets", "read_at": "2026-11-30T08:00:00+00:00"}
 # code, severity, policy, rule, what was found, evidence: as the checks write them
@@ -161,7 +162,7 @@ FINDINGS: tuple[tuple[str, str, str, str, Message, dict[str, Any]], ...] = (
         "high",
         "OUTSIDE_IN",
         "line 7",
-        _said(overbroad_rule.TOO_MANY, bits=56.0, most=52.0),
+        _said(overbroad_rule.TOO_MANY, sources=A_SLASH_16, destinations=A_SLASH_16, services=_said("every service"), times="16"),
         {"bits": 56.0, "source_bits": 16.0, "destination_bits": 16.0, "service_bits": 24.0, "max_bits": 52.0},
     ),
     (
