@@ -16,6 +16,8 @@ TOGETHER = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Independent readers that tests run as processes of their own; nothing of them is ever installed with us (fwshift is GPL).
 PEERS := build/peers
 export ROOTLESS
+# Some machines set it: then each of the many processes that tests start would compile all of our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A broken index or proxy setting of the machine is the machine's business: pip and cargo read their usual configuration.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
