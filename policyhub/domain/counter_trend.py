@@ -64,8 +64,8 @@ class Trend:
         """The newest reading that was below the one before: the device restarted, or somebody cleared the counters."""
         if not self.is_counter:
             return None
-        known = [point for point in self.points if point.value is not None]
-        return max((new.at for old, new in pairwise(known) if _value(new) < _value(old)), default=None)
+        known = [(point.at, point.value) for point in self.points if point.value is not None]
+        return max((at for (_, old), (at, new) in pairwise(known) if new < old), default=None)
 
     @property
     def rate(self) -> float | None:
@@ -104,7 +104,3 @@ def trends(readings: Sequence[tuple[datetime, Iterable[CounterSeries]]]) -> list
         Trend(*key[:4], sources[key], tuple(Point(at, value) for at, value in zip(moments, values, strict=True)))
         for key, values in found.items()
     ]
-
-
-def _value(point: Point) -> float:
-    return point.value if point.value is not None else 0.0

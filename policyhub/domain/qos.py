@@ -26,10 +26,7 @@ def parse_dscp(text: str) -> int:
 
 
 def dscp_name(value: int) -> str:
-    """The standard name of a code point, or its number."""
-    preferred = {0: "DF", 1: "LE", 44: "VA"}
-    if value in preferred:
-        return preferred[value]
+    """The standard name of a code point, the first where it has several, or its number."""
     return next((name.upper() for name, v in DSCP_NAMES.items() if v == value), str(value))
 
 

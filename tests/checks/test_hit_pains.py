@@ -187,6 +187,16 @@ def test_intervals_without_a_hole_are_a_proof() -> None:
     assert judged([reading(d, {RULE: 0, BUSY: 5}, covers_from=ago(d + 30)) for d in (60, 30, 0)]) == (Use.PROVEN_UNUSED, "")
 
 
+def test_a_list_that_never_counted_is_not_vouched_for_by_another_list() -> None:
+    samples = [
+        HitSample("x", "matches", (HitCount("P", RULE, 0), HitCount("Q", BUSY, hits)), read_at=ago(days))
+        for days, hits in ((95, 5), (0, 9))
+    ]
+    use, reason = judged(samples)
+    assert use is Use.NO_EVIDENCE and "hardware may forward without counting" in reason
+    assert judged([reading(d, {RULE: 0, BUSY: n}, counts="matches") for d, n in ((95, 5), (0, 9))])[0] is Use.PROVEN_UNUSED
+
+
 def test_a_log_shows_use_and_its_silence_shows_nothing() -> None:
     uses = (RuleUse("P", RULE, 3, ago(40), ago(39)), RuleUse("", "other", 1, None, None), RuleUse("P", "zero", 0, None, ago(1)))
     assert logged(uses, "P", (RULE,), ago(90))

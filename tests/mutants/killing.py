@@ -9,8 +9,8 @@ import resource
 import signal
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.mutants.decisions import Mutant
 OWN = ("policyhub", "flowguard")
 MEMORY = 4 << 30
 KILLED, LIVES, BROKEN = 3, 0, 5
+Place = tuple[str, str, int]  # file, qualified name, first line of a function
 
 
 class Killing:
@@ -105,7 +106,6 @@ class Killing:
         return chosen
 
     def _fork(self, mutant: Mutant, tests: list[pytest.Item]) -> int:
-        functions = self.loaded.functions[str(mutant.path), mutant.owner, mutant.owner_line]
         if pid := os.fork():
             return pid
         code = BROKEN
@@ -114,7 +114,7 @@ class Killing:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))  # a loop without end dies of SIGXCPU: killed
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             signal.alarm(30 * limit)
-            change(mutant, functions)
+            change(mutant, self.loaded.functions)
             self.loaded.forget()
             code = KILLED if any(fails(item) for item in tests) else LIVES
         finally:
@@ -129,7 +129,7 @@ class Loaded:
     """Our functions and caches that live in this process, looked for again whenever a module was loaded."""
 
     def __init__(self) -> None:
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        self.functions: dict[Place, list[FunctionType]] = {}
         self.caches: list[Any] = []
         self._modules = 0
 
@@ -140,8 +140,7 @@ class Loaded:
         self.functions, self.caches = defaultdict(list), []
         for thing in gc.get_objects():
             if type(thing) is FunctionType:
-                code = thing.__code__
-                self.functions[code.co_filename, code.co_qualname, code.co_firstlineno].append(thing)
+                self.functions[place(thing.__code__)].append(thing)
             elif type(thing) is functools._lru_cache_wrapper and (thing.__module__ or "").startswith(OWN):
                 self.caches.append(thing)
 
@@ -152,12 +151,20 @@ class Loaded:
             cache.cache_clear()
 
 
-def change(mutant: Mutant, functions: Iterable[FunctionType]) -> None:
+def change(mutant: Mutant, functions: Mapping[Place, list[FunctionType]]) -> None:
+    """Also the functions that the owner has made before: a table of checks is made once, when its module is loaded."""
     mutant.apply()
     module = compile(mutant.tree, str(mutant.path), "exec")
-    (code,) = [c for c in _codes(module) if (c.co_qualname, c.co_firstlineno) == (mutant.owner, mutant.owner_line)]
-    for function in functions:
-        function.__code__ = code
+    (owner,) = [code for code in _codes(module) if (code.co_qualname, code.co_firstlineno) == (mutant.owner, mutant.owner_line)]
+    made = list(_codes(owner))
+    alike = Counter(map(place, made))  # lambdas of one line cannot be told apart
+    for code in (owner, *(code for code in made if alike[place(code)] == 1)):
+        for function in functions.get(place(code), []):
+            function.__code__ = code
+
+
+def place(code: CodeType) -> Place:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
 def _codes(code: CodeType) -> Iterable[CodeType]:

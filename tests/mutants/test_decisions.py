@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.mutants.decisions import mutants, sample
+from tests.mutants.killing import change, place
 
 CODE = '''
 LIMIT = 7
@@ -78,3 +81,15 @@ def test_an_edit_elsewhere_does_not_change_the_sample(module: Path) -> None:
     module.write_text(CODE.replace("LIMIT = 7", "LIMIT = 8\nMORE = 9"), encoding="utf-8")
     assert [(m.owner, m.change) for m in sample(list(mutants(module)), 6, seed=1)] == before
     assert [(m.owner, m.change) for m in sample(list(mutants(module)), 6, seed=2)] != before
+
+
+def test_a_check_that_was_made_before_is_wrong_too(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("def at_most(high):\n    def check(x):\n        return x <= high\n    return check\n", encoding="utf-8")
+    scope: dict[str, Callable[..., Any]] = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+    check = scope["at_most"](3)
+    (mutant,) = (m for m in mutants(path) if m.change == "LtE → Lt")
+    assert check(3)
+    change(mutant, {place(function.__code__): [function] for function in (scope["at_most"], check)})
+    assert not check(3) and not scope["at_most"](3)(3)

@@ -138,6 +138,24 @@ def test_a_refusal_says_what_was_seen(change, said):
     assert said in [str(railing.reason) for railing in evaluate(replace(CLEAR, **change))[1] if not railing.passed]
 
 
+def test_every_reason_holds_the_figures_it_was_decided_by():
+    production = replace(
+        CLEAR, profile="production", persisted_ms=59_000, device_role="core", seconds_since_device_push=300.0, open_members=1,
+        capture_drop_ratio=0.0005,
+    )  # fmt: skip
+    said = {railing.name: str(railing.reason) for railing in evaluate(production)[1]}
+    assert said["persistence"] == "seen for 59.0 s of the 60 s that are needed"
+    assert said["device-role"] == "role core"
+    assert said["rate-of-pushes"] == "last addition to a guard of the device 300 s ago (at least 600 s apart)"
+    assert said["capture-loss"] == "the capture lost 0.050 % of its packets (below 0.1 %)"
+    assert said["prepared-guard"] == "PHG-A is installed and takes DSCP 40, 46"
+    assert said["evidence"] == "confidence 0.95 (at least 0.90), signals: 2 (at least 2)"
+    (persistence,) = (row for row in as_rows(evaluate(production)[1]) if row["name"] == "persistence")
+    assert persistence["values"] == {"seen": 59.0, "needed": 60.0}
+    unknown = {railing.name: str(railing.reason) for railing in evaluate(replace(CLEAR, device_role=""))[1]}
+    assert unknown["device-role"] == "role -"
+
+
 def test_a_verdict_is_too_young_until_it_has_lasted():
     ages = [is_too_young(replace(CLEAR, profile="production", persisted_ms=ms)) for ms in (59_999, 60_000)]
     assert ages == [True, False]

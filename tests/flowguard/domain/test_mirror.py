@@ -39,9 +39,48 @@ def test_times_are_read_in_every_form_and_json_as_well():
     assert json[1].time_ns == 1796004060_500000000 and json[1].octets == 9
 
 
+def test_a_whole_number_of_eighteen_digits_is_nanoseconds_and_a_shorter_one_seconds():
+    first, second = read_counters(f'[{{"time": 1000, "packets": 1}}, {{"time": {10**17}, "packets": 2}}]', "c.json")
+    assert (first.time_ns, second.time_ns) == (1000 * S, 10**17)
+
+
+def test_a_port_may_begin_at_zero():
+    first, _ = read_counters("time,packets,bytes\n0,0,0\n60,1,64\n", "c.csv")
+    assert (first.time_ns, first.packets, first.octets) == (0, 0, 0)
+
+
+def test_octets_are_compared_as_the_device_counts_them_with_the_check_sum():
+    truth = compare(inspected(990, 7, 1010), read_counters(CSV, "c.csv"))
+    first, last = truth.intervals
+    assert (first.octets, first.mirrored_octets) == (68_000, 990 * 68)
+    assert (last.octets, last.lost) == (68_000, -10)
+    assert [row["octets"] for row in truth.as_json(0.001)["intervals"]] == [68_000, 68_000]
+
+
+@pytest.mark.parametrize("sizes", [("9", "8"), ("", "8"), ("9", "")])
+def test_octets_that_fell_or_were_not_read_are_unknown(sizes):
+    before, after = sizes
+    truth = compare(inspected(10), read_counters(f"time,packets,bytes\n100,0,{before}\n160,10,{after}\n", "c.csv"))
+    assert (truth.intervals[0].octets, truth.intervals[0].packets) == (None, 10)
+
+
+def test_a_mirror_that_copied_more_than_there_was_lost_nothing():
+    truth = compare(inspected(3), read_counters("time,packets\n100,0\n160,2\n", "c.csv"))
+    assert (truth.loss_share, truth.intervals[0].lost, truth.is_trusted(0)) == (0, -1, True)
+
+
+def test_a_port_that_stood_still_says_nothing_of_its_mirror():
+    truth = compare(inspected(0, missing=1, erspan=3), read_counters("time,packets\n100,5\n160,5\n", "c.csv"))
+    assert (truth.basis, truth.packets, truth.loss_share) == ("erspan", 4, 0.25)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("time,packets\n1,-1\n2,3\n", "c.csv:2.*below zero"),
+        ("time,packets,bytes\n1,1,-1\n2,3,4\n", "c.csv:2.*below zero"),
+        ("time,packets\n-1,1\n2,3\n", "c.csv:2.*below zero"),
+        ("time,packets\n1,1\n1,3\n", "do not rise"),
         ("time,bytes\n1,2\n", "packets"),
         ("time,packets\n1,2\n", "1 readings"),
         ("time,packets\n2,2\n1,3\n", "do not rise"),
