@@ -132,6 +132,7 @@ EVIDENCE: dict[str, Text] = {
     "filler": _("Who filled the queue"),
     "pause": _("The pauses"),
     "lost-between": _("Where packets vanish"),
+    "told": _("What an exporter told"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -194,6 +195,14 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "queue_bytes": _("Bytes in the queue"),
     "lost": _("Packets lost"),
     "lost_of_core": _("Of these of a core business"),
+    "source": _("Kind of record"),
+    "exporter": _("Exporter"),
+    "sampling": _("One packet looked at in"),
+    "is_estimate": _("Scaled up from a sample"),
+    "records": _("Records"),
+    "counted_packets": _("Packets that were counted"),
+    "records_of_others": _("Records of other exporters"),
+    "cannot_know": _("Cannot know"),
 }
 
 # Words that stand as values in evidence.
@@ -202,6 +211,20 @@ EVIDENCE_WORDS: dict[str, Text] = {
     "estimated": _("estimated"),
     "True": _("yes"),
     "False": _("no"),
+    "dscp-per-millisecond": _("marks of each millisecond"),
+    "microbursts": _("microbursts"),
+    "queues": _("queues"),
+    "path": _("the way between points"),
+    "tcp-health": _("health of TCP"),
+    "signatures": _("signatures"),
+    "payload": _("payload"),
+    "marks-that-changed-within-a-flow": _("marks that changed within a flow"),
+    "frame-bytes": _("bytes of whole frames"),
+    "vlan": _("VLAN"),
+    "ipv6": _("IPv6"),
+    "packets-not-sampled": _("packets that were not sampled"),
+    "first-and-last-packet": _("first and last packet"),
+    "retransmitted": _("what was sent again"),
 }
 
 GAP_REASONS: dict[str, Text] = {

@@ -73,8 +73,8 @@ def _value(key: str, value: Any) -> Value:
         return Value(label, "marks", value if isinstance(value, list) else [value])
     if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdecimal() for mark in value):
         return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
-    text = ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
-    return Value(label, "text", labels.EVIDENCE_WORDS.get(text, text[:64]))
+    words = [str(labels.EVIDENCE_WORDS.get(str(one), str(one)[:64])) for one in (value if isinstance(value, list) else [value])]
+    return Value(label, "text", ", ".join(words[:32]))
 
 
 def _all_marks(value: Any) -> bool:

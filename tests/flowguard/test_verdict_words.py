@@ -8,6 +8,7 @@ from pathlib import Path
 
 import native_capture
 from flowguard.console import labels
+from flowguard.console.pages_view import _fact
 from flowguard.domain.batch import read_batch
 from tests.support.batches import batch
 from tests.support.capture_files import write_capture
@@ -33,6 +34,25 @@ def test_every_number_of_the_evidence_has_a_label():
     figures = re.findall(r'\(Figure::\w+, "(\w+)"\)', (DETECT / "figure.rs").read_text())
     assert len(figures) >= 20
     assert set(figures) <= set(labels.EVIDENCE_FIELDS)
+
+
+def test_every_kind_of_evidence_of_the_engine_and_what_exporters_cannot_know_have_words():
+    sources = "".join(path.read_text() for path in DETECT.parents[1].rglob("src/*.rs"))
+    kinds = set(re.findall(r'json!\(\{\s*"kind": "([a-z-]+)"', sources))
+    assert {"told", "queue", "filler", "rewritten"} <= kinds <= set(labels.EVIDENCE)
+    told = re.findall(r'"([a-z_]+)":', (DETECT / "told.rs").read_text())
+    assert "cannot_know" in told and set(told) <= {"kind", *labels.EVIDENCE_FIELDS}
+    record = (DETECT.parents[1] / "records" / "src" / "record.rs").read_text()
+    unknown = re.findall(r'"([a-z0-9-]+)"', record.split("fn cannot_know", 1)[1].split("\n    }\n", 1)[0])
+    assert len(set(unknown)) >= 12 and set(unknown) <= set(labels.EVIDENCE_WORDS)
+
+
+def test_what_an_exporter_cannot_know_is_told_whole():
+    told = {"kind": "told", "source": "netflow5", "cannot_know": ["queues", "path", "tcp-health", "frame-bytes", "vlan", "x"]}
+    (source, unknown) = _fact(told).values
+    assert (source.value, unknown.value) == (
+        "netflow5", "queues, the way between points, health of TCP, bytes of whole frames, VLAN, x",
+    )  # fmt: skip
 
 
 def test_a_body_with_verdicts_of_the_network_is_a_good_batch(tmp_path):
