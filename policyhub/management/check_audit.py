@@ -12,7 +12,7 @@ from policyhub.checks.context import DEFAULT_WINDOW_DAYS, Context
 from policyhub.checks.occasion import Occasion, occasion_of, parse_moment
 from policyhub.checks.registry import Check, run_checks
 from policyhub.checks.seen_flows import SeenFlow, rules_seen
-from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.device_config import DeviceConfig, Unparsed
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding
 from policyhub.domain.hits import HitSample, RuleUse
@@ -26,6 +26,11 @@ FAILOVER = re.compile(r"^failover\s*$", re.MULTILINE)
 DEFECT = gettext_noop("the parser of %(vendor)s failed (%(error)s); this is a defect, please report it")
 STRANGER = gettext_noop("counters of %(host)r, and no given %(platform)s configuration has this host name")
 TWO_OWNERS = gettext_noop("its counters fit %(first)s and %(second)s; it needs a prompt or host name")
+NOTHING = gettext_noop("nothing of it is understood as %(platform)s (line %(line)d: %(text)r)")
+NO_COUNTERS = gettext_noop("no hit counters and no traffic log of %(platforms)s in it")
+BUT_UNREAD = gettext_noop("%(reason)s; lines not read: %(count)d (first: %(lines)s), %(why)s")
+NOT_READ = gettext_noop("lines not read: %(count)d (first: %(lines)s), %(why)s")
+FIRST, SHOWN = 5, 60
 UNIT = re.compile(r"/(?:pri|sec)$")
 
 
@@ -58,11 +63,29 @@ class Device:
         return self.config.hostname or self.file
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Lines of a file of counters or logs that are meant to count a rule and could not be read; the others were."""
+
+    file: str
+    lines: tuple[Unparsed, ...]
+
+    @property
+    def said(self) -> Message:
+        return Message(NOT_READ, _first(self.lines))
+
+
+def _first(lines: tuple[Unparsed, ...]) -> dict[str, object]:
+    numbers = ", ".join(str(line.line) for line in lines[:FIRST])
+    return {"count": len(lines), "lines": numbers, "why": Message(lines[0].reason)}
+
+
 @dataclass(slots=True)
 class Report:
     devices: list[Device]
     skipped: list[Skipped]
     window_days: int
+    unread: list[Unread] = field(default_factory=list)
 
     @property
     def findings(self) -> list[tuple[Device, Finding]]:
@@ -86,7 +109,13 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
             )
             continue
         try:
-            devices.append(Device(file.name, vendor, vendor.parse(file.text), file.text))
+            device = Device(file.name, vendor, vendor.parse(file.text), file.text)
+            if _is_nothing(device):
+                strange = device.config.unparsed[0]
+                told = {"platform": vendor.name, "line": strange.line, "text": strange.text[:SHOWN]}
+                skipped.append(Skipped(file.name, Message(NOTHING, told)))
+            else:
+                devices.append(device)
         except Exception as error:  # parsers are total; should one fail all the same, the other files are still audited
             values = {"vendor": vendor.name, "error": f"{type(error).__name__}: {error}"}
             skipped.append(Skipped(file.name, Message(DEFECT, values)))
@@ -95,11 +124,25 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
         cure = Message(gettext_noop("Give --platform, or a device configuration"))
         raise BadInput.at(first.file or "input", None, first.said, cure)
     devices = _own_counters(devices, skipped)
+    report = Report(devices, skipped, options.window_days)
     for given in hits:
-        _read_hits(given, devices, skipped, registry)
+        _read_hits(given, report, registry)
     for device in devices:
         device.findings = _check(device, options)
-    return Report(devices, skipped, options.window_days)
+    return report
+
+
+def _is_nothing(device: Device) -> bool:
+    """Not one line was understood, not even as one that may be ignored or that counts."""
+    config, vendor = device.config, device.vendor
+    held = (
+        config.policies, config.qos_policies, config.interfaces, config.addresses, config.services, config.groups, config.zones,
+        config.schedules, config.nat_rules, config.routes, config.dscp_maps, config.qos_maps, config.trusts, config.losslessness,
+        config.ignored, config.special, config.hostname,
+    )  # fmt: skip
+    if not config.unparsed or any(held):
+        return False
+    return vendor.counters(device.text, None) is None and not (vendor.rule_uses and vendor.rule_uses(device.text))
 
 
 def _check(device: Device, options: Options) -> tuple[Finding, ...]:
@@ -144,14 +187,28 @@ def _only_counters(config: DeviceConfig) -> bool:
     return not (config.interfaces or config.qos_policies or config.groups or config.addresses or bound)
 
 
-def _read_hits(given: str, devices: list[Device], skipped: list[Skipped], registry: VendorRegistry) -> None:
+def _read_hits(given: str, report: Report, registry: VendorRegistry) -> None:
     path, moment = split_moment(given)
     inputs = gather([path])
-    skipped += inputs.skipped
+    report.skipped += inputs.skipped
     for file in inputs.files:
-        reason = _assign(file, moment, devices, registry)
-        if reason is not None:
-            skipped.append(Skipped(file.name, reason))
+        reason = _assign(file, moment, report.devices, registry)
+        lines = _unread(file, report.devices)
+        if reason is None:
+            report.unread += [Unread(file.name, lines)] if lines else []
+        elif lines and reason.template == NO_COUNTERS:
+            report.skipped.append(Skipped(file.name, Message(BUT_UNREAD, {"reason": reason, **_first(lines)})))
+        else:
+            report.skipped.append(Skipped(file.name, reason))
+
+
+def _unread(file: TextFile, devices: list[Device]) -> tuple[Unparsed, ...]:
+    """By the platforms of the given configurations; what one of them reads the others have no sign of."""
+    found: dict[int, Unparsed] = {}
+    for vendor in {device.vendor.name: device.vendor for device in devices}.values():
+        for line in vendor.unread_hits(file.text) if vendor.unread_hits else ():
+            found.setdefault(line.line, line)
+    return tuple(found[number] for number in sorted(found))
 
 
 def _assign(file: TextFile, moment: datetime | None, devices: list[Device], registry: VendorRegistry) -> Message | None:
@@ -166,7 +223,7 @@ def _assign(file: TextFile, moment: datetime | None, devices: list[Device], regi
             return reason
     if _logged(file, devices):
         return None
-    return Message(gettext_noop("no hit counters and no traffic log of %(platforms)s in it"), {"platforms": ", ".join(names)})
+    return Message(NO_COUNTERS, {"platforms": ", ".join(names)})
 
 
 def _logged(file: TextFile, devices: list[Device]) -> bool:

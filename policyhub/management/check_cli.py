@@ -15,11 +15,10 @@ from policyhub.checks.seen_flows import read_flows
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
-from policyhub.domain.message import Message
 from policyhub.management.check_audit import Options, Report, audit
 from policyhub.management.check_html import as_html
 from policyhub.management.check_reports import as_csv, as_json, as_text
-from policyhub.management.check_sarif import SKIPPED, as_sarif
+from policyhub.management.check_sarif import as_sarif, notices
 from policyhub.management.check_words import CATALOGUES, Words
 from policyhub.management.inputs import gather, text_of
 from policyhub.vendorkit.registry import REGISTRY
@@ -89,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
         _print(f"policyhub check: {words.read(error.told)}\n", sys.stderr)
         return BAD_INPUT
     _print(FORMATS[args.format](report, words), sys.stdout)
-    for skipped in report.skipped if args.format != "text" else ():
-        said = words.read(Message(SKIPPED, {"file": skipped.file, "reason": skipped.said}))
+    for said in notices(report, words) if args.format != "text" else ():
         _print(f"policyhub check: {said}\n", sys.stderr)
     if report.skipped:
         return PARTIAL

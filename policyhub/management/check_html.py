@@ -8,6 +8,7 @@ from html import escape
 
 from policyhub.checks.evidence import Fact, facts
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import Message
 from policyhub.management.check_audit import Device, Report
 from policyhub.management.check_reports import figures
 from policyhub.management.check_words import ENGLISH, Words
@@ -101,7 +102,12 @@ def _codes(names: Iterable[str]) -> str:
 
 
 def _skipped(report: Report, words: Words) -> str:
-    if not report.skipped:
-        return ""
-    rows = "".join(f"<li><code>{escape(s.file)}</code>: {escape(words.read(s.said))}</li>" for s in report.skipped)
-    return f"<h2>{words.gettext('Skipped, so this is a partial result:')}</h2><ul>{rows}</ul>"
+    parts = (
+        (words.gettext("Skipped, so this is a partial result:"), [(one.file, one.said) for one in report.skipped]),
+        (words.gettext("Counters and logs that were read in part:"), [(one.file, one.said) for one in report.unread]),
+    )
+    return "".join(f"<h2>{title}</h2><ul>{_told(rows, words)}</ul>" for title, rows in parts if rows)
+
+
+def _told(rows: Iterable[tuple[str, Message]], words: Words) -> str:
+    return "".join(f"<li><code>{escape(file)}</code>: {escape(words.read(said))}</li>" for file, said in rows)

@@ -26,6 +26,11 @@ def as_json(report: Report, words: Words = ENGLISH) -> str:
         "devices": _lines(_device(device) for device in report.devices),
         "findings": _lines(_finding(device, finding) for device, finding in report.findings),
         "skipped": _lines({"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped),
+        "hits_unread": _lines(
+            {"file": unread.file, "line": line.line, "text": line.text, "reason": line.reason}
+            for unread in report.unread
+            for line in unread.lines
+        ),
     }
     return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in parts.items()) + "\n}\n"
 
@@ -94,6 +99,9 @@ def as_text(report: Report, words: Words = ENGLISH) -> str:
     if report.skipped:
         skipped = (f"  {s.file}: {words.read(s.said)}" for s in report.skipped)
         lines += [words.gettext("Skipped, so this is a partial result:"), *skipped, ""]
+    if report.unread:
+        unread = (f"  {_plain(one.file)}: {words.read(one.said)}" for one in report.unread)
+        lines += [words.gettext("Counters and logs that were read in part:"), *unread, ""]
     return "\n".join([*lines, _sums(report, words), ""])
 
 

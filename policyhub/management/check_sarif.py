@@ -31,8 +31,7 @@ def as_sarif(report: Report, words: Words = ENGLISH) -> str:
     """One run; a result per finding, at the file and line where the rule stands."""
     checks = all_checks()
     index = {check.code: number for number, check in enumerate(checks)}
-    said = [words.read(Message(SKIPPED, {"file": skipped.file, "reason": skipped.said})) for skipped in report.skipped]
-    notes = [{"level": "warning", "message": {"text": text}} for text in said]
+    notes = [{"level": "warning", "message": {"text": text}} for text in notices(report, words)]
     run = {
         "tool": {
             "driver": {"name": "policyhub", "version": version("policyhub"), "rules": [_rule(one, words) for one in checks]}
@@ -43,6 +42,12 @@ def as_sarif(report: Report, words: Words = ENGLISH) -> str:
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def notices(report: Report, words: Words) -> list[str]:
+    """What was skipped, and counters that were read in part, a sentence each."""
+    skipped = [words.read(Message(SKIPPED, {"file": one.file, "reason": one.said})) for one in report.skipped]
+    return [*skipped, *(f"{one.file}: {words.read(one.said)}" for one in report.unread)]
 
 
 def _rule(check: Check, words: Words) -> dict[str, Any]:

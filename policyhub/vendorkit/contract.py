@@ -10,7 +10,7 @@ from typing import Protocol
 
 from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.counter_series import CounterText
-from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.device_config import DeviceConfig, Unparsed
 from policyhub.domain.hits import HitSample, RuleUse
 
 
@@ -100,6 +100,8 @@ class Vendor:
     looks_like(text): 0.0 .. 1.0 by content, never by file name. render/push None: the platform is read only.
     capabilities: what it can do, and what that was proven against; absent means it cannot.
     rule_uses(text): traffic or session log lines that carry rule ids, as RuleUse rows, a second source beside the counters.
+    unread_hits(text): lines of a hit output or a traffic log that are meant to count a rule and could not be read, with a reason
+    that is a msgid.
     series(text, read_at): counters of queues and ports, and the lines with figures that are none of them or not understood.
     """
 
@@ -112,4 +114,5 @@ class Vendor:
     render: Renderer | None = None
     push: PushProfile | None = None
     rule_uses: Callable[[str], tuple[RuleUse, ...]] | None = None
+    unread_hits: Callable[[str], tuple[Unparsed, ...]] | None = None
     series: Callable[[str, datetime | None], CounterText] | None = None

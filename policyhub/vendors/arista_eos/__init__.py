@@ -1,7 +1,7 @@
 """Arista EOS."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.arista_eos.counters import counters
+from policyhub.vendors.arista_eos.counters import counters, unread_hits
 from policyhub.vendors.arista_eos.parse import NAME, looks_like, parse
 from policyhub.vendors.arista_eos.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Arista EOS",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     series=series,
     capabilities={

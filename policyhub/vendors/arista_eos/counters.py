@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.ios_counters import hostname_in, listed
+from policyhub.vendorkit.unread_hits import in_order, is_garbled, listed_lines
 
 HEADER = re.compile(r"^(?:Standard )?(?:IP|IPV6|MAC) Access List (?P<name>\S+)(?: \[.*\])?$")
 SEEN = re.compile(r"^[ \t]*(?:Standard )?(?:IP|IPV6|MAC) Access List \S+", re.MULTILINE)
@@ -29,7 +31,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         if entry is None:
             if line.indent and line.text in ("counters per-entry", "statistics per-entry"):
                 counting.add(name)
-        else:
+        elif not is_garbled(line.text, MATCH):
             found = MATCH.search(line.text)
             if found is not None:
                 counting.add(name)
@@ -41,6 +43,11 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     return HitSample(
         "arista_eos", "packets", rows, enabled=bool(counting), zero_is_printed=False, read_at=read_at, hostname=hostname_in(text)
     )
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Entries that are none, and counts that are no numbers."""
+    return in_order(listed_lines(text, HEADER, ENTRY, MATCH))
 
 
 def _last(ago: str | None, read_at: datetime | None) -> datetime | None:

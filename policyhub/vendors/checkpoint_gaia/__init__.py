@@ -2,7 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.checkpoint_gaia.counters import counters
-from policyhub.vendors.checkpoint_gaia.logs import rule_uses
+from policyhub.vendors.checkpoint_gaia.logs import rule_uses, unread_hits
 from policyhub.vendors.checkpoint_gaia.parse import NAME, looks_like, parse
 
 VENDOR = Vendor(
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Check Point Gaia",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
+from policyhub.vendorkit.unread_hits import NO_COUNT, unread
 from policyhub.vendors.checkpoint_gaia.answers import Item, find
 from policyhub.vendors.checkpoint_gaia.collect import collect
 from policyhub.vendors.checkpoint_gaia.reading import Reading
@@ -14,22 +17,31 @@ HITS = '"hits"'
 
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     """One HitCount per rule with `hits`; None when no rule has them."""
-    if HITS not in text:
+    hits = [_hit(policy, rule) for policy, rule in _rules(text) if isinstance(rule.get("hits"), Item)]
+    if not hits:
         return None
+    return HitSample("checkpoint_gaia", "sessions", tuple(hits), read_at=read_at)
+
+
+def unread_counts(text: str) -> Iterator[Unparsed]:
+    """Rules whose `hits` hold no number."""
+    for policy, rule in _rules(text):
+        hits = rule.get("hits")
+        if hits is not None and not (isinstance(hits, Item) and _hit(policy, rule).hits is not None):
+            yield unread(rule.first, f"{rule.text('uid')}: {hits}", NO_COUNT)
+
+
+def _rules(text: str) -> Iterator[tuple[str, Item]]:
+    """Each rule with the policy it belongs to; none when no rule was asked with show-hits."""
+    if HITS not in text:
+        return
     text = text.removeprefix("\ufeff")
     reading = Reading(text.split("\n"))
     for answer in find(text, reading.rows).answers:
         collect(reading, answer)
-    hits = [
-        _hit(layer.name, rule)
-        for layer in reading.layers.values()
-        for _, rule in layer.rules
-        if isinstance(rule.get("hits"), Item)
-    ]
-    hits += [_hit(section, rule) for section, rule in reading.nat_items if isinstance(rule.get("hits"), Item)]
-    if not hits:
-        return None
-    return HitSample("checkpoint_gaia", "sessions", tuple(hits), read_at=read_at)
+    for layer in reading.layers.values():
+        yield from ((layer.name, rule) for _, rule in layer.rules)
+    yield from reading.nat_items
 
 
 def _hit(policy: str, rule: Item) -> HitCount:

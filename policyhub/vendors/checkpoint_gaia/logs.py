@@ -9,11 +9,15 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import RuleUse
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_USE, in_order, signed_lines
+from policyhub.vendors.checkpoint_gaia.counters import unread_counts
 
 FIELD = re.compile(r'\b(layer_name|rule_uid|time|rt)(?::|=)(?:"([^"]{0,300})"|([^\s;|"]{1,300}))')
 ISO = re.compile(r"^(?:<\d{1,3}>\d? ?)?(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})")
+LINE = re.compile(r"\brule_uid(?::|=)")
 UPDATE = re.compile(r'\baction(?::|=)"?Update\b')
 
 
@@ -42,6 +46,16 @@ def rule_uses(text: str) -> tuple[RuleUse, ...]:
                 use.first_at = when if use.first_at is None else min(use.first_at, when)
                 use.last_at = when if use.last_at is None else max(use.last_at, when)
     return tuple(RuleUse(policy, uid, use.sessions, use.first_at, use.last_at) for (policy, uid), use in uses.items())
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers, and log lines whose rule is cut off."""
+    return in_order([*unread_counts(text), *signed_lines(text, LINE, _why_unread)])
+
+
+def _why_unread(text: str) -> str:
+    named = any(found[1] == "rule_uid" and (found[2] or found[3] or "").strip("{}") for found in FIELD.finditer(text))
+    return "" if named else NO_USE
 
 
 def _time(line: str, fields: list[tuple[str, str]]) -> datetime | None:

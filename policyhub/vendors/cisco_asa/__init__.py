@@ -1,7 +1,7 @@
 """Cisco ASA, PIX and FWSM: read only."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.cisco_asa.counters import counters
+from policyhub.vendors.cisco_asa.counters import counters, unread_hits
 from policyhub.vendors.cisco_asa.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_asa.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Cisco ASA",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

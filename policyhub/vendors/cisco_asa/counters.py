@@ -12,18 +12,22 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_COUNT, NO_RULE, in_order, signed_lines
 from policyhub.vendors.cisco_asa.access import hit_key
 
 SHOWN = re.compile(
     r"^access-list (?P<name>\S+) line (?P<line>\d{1,9}) (?P<body>(?:extended |standard |ethertype |webtype )?(?:permit|deny) .*?)"
-    r"(?: ?\(hitcnt=(?P<hits>\d{1,20})\))?(?: ?\(inactive\))?(?: ?0x(?P<hash>[0-9a-f]{8}))?$"
+    r"(?: ?\(hitcnt=(?P<hits>\d{1,20})\))?(?: ?\(inactive\))?(?: ?0x(?P<hash>[0-9a-f]{1,8}))?$"
 )
 HEADER = re.compile(r"^access-list (?P<name>\S+); \d+ elements")
 BRIEF = re.compile(r"^(?P<hash>[0-9a-f]{8}) (?P<parent>[0-9a-f]{8}) (?P<hits>[0-9a-f]{8}) (?P<last>[0-9a-f]{8})$")
 DECORATION = re.compile(r"\([^()]*\)")
+SIGN = re.compile(r"\(hitcnt|^access-list \S+ line ")
+REMARK = re.compile(r"^access-list \S+ line \d+ remark ")
 SEEN = re.compile(r"\(hitcnt=\d+\)|^access-list \S+; \d+ elements", re.MULTILINE)
 
 
@@ -77,6 +81,18 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if not hits and not reading.loose:
         return None
     return HitSample("cisco_asa", "sessions", (*hits, *reading.loose), read_at=read_at, hostname=hostname)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Entries without a list, a line number or a readable `hitcnt`."""
+    return in_order(signed_lines(text, SIGN, _why_unread))
+
+
+def _why_unread(text: str) -> str:
+    shown = SHOWN.match(" ".join(text.split())) if len(text) <= MAX_LINE else None
+    if shown is None:
+        return "" if REMARK.match(text) else NO_RULE
+    return NO_COUNT if "hitcnt" in text and shown["hits"] is None else ""
 
 
 def _take(reading: _Reading, shown: re.Match[str], number: int) -> None:

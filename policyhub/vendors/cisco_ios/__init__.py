@@ -2,7 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_ios import render
-from policyhub.vendors.cisco_ios.counters import counters
+from policyhub.vendors.cisco_ios.counters import counters, unread_hits
 from policyhub.vendors.cisco_ios.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_ios.push import PROFILE
 from policyhub.vendors.cisco_ios.series import series
@@ -12,6 +12,7 @@ VENDOR = Vendor(
     label="Cisco IOS / IOS-XE",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

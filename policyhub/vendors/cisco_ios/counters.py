@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import in_order, is_garbled, listed_lines
 
 HEADER = re.compile(
     r"^(?:(?:Standard|Extended|Reflexive|Role-based|FQDN) (?:IP|MAC) access list|IPv6 (?:FQDN )?access list) (?P<name>\S+)"
@@ -49,6 +51,13 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         text = " ".join(line.text.split())
         at_end = SEQUENCE.search(TAIL.sub("", text))
         last = int(entry["first"] or (at_end["last"] if at_end else last + 10))
+        if is_garbled(text, MATCHES):
+            continue
         found = MATCHES.search(text)
         hits.append(HitCount(name, f"{name} {last}", int(found["hits"]) if found else None, line=line.number))
     return HitSample("cisco_ios", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Entries that are none, and counts that are no numbers."""
+    return in_order(listed_lines(text, HEADER, ENTRY, MATCHES))

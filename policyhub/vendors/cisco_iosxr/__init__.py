@@ -1,7 +1,7 @@
 """Cisco IOS-XR."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.cisco_iosxr.counters import counters
+from policyhub.vendors.cisco_iosxr.counters import counters, unread_hits
 from policyhub.vendors.cisco_iosxr.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_iosxr.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Cisco IOS-XR",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     series=series,
     capabilities={

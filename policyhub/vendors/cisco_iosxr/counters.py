@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.ios_counters import hostname_in, listed
+from policyhub.vendorkit.unread_hits import in_order, is_garbled, listed_lines
 
 HEADER = re.compile(r"^(?:ipv4|ipv6|ethernet-services) access-list (?P<name>\S+)$")
 ENTRY = re.compile(r"^(?P<number>\d{1,10}) (?:permit|deny) ?")
@@ -24,8 +26,13 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     hits: list[HitCount] = []
     for name, line, entry in listed(text, HEADER, ENTRY):
-        if entry is not None:
+        if entry is not None and not is_garbled(line.text, MATCHES):
             found = MATCHES.search(line.text)
             key = f"{name} {entry['number']}"
             hits.append(HitCount(name, key, int(found["hits"]) if found else None, line=line.number))
     return HitSample("cisco_iosxr", "matches", tuple(hits), zero_is_printed=False, read_at=read_at, hostname=hostname_in(text))
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Entries that are none, and counts that are no numbers."""
+    return in_order(listed_lines(text, HEADER, ENTRY, MATCHES))

@@ -1,7 +1,7 @@
 """Cisco NX-OS."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.cisco_nxos.counters import counters
+from policyhub.vendors.cisco_nxos.counters import counters, unread_hits
 from policyhub.vendors.cisco_nxos.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_nxos.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Cisco NX-OS",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     series=series,
     capabilities={

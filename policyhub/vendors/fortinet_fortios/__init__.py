@@ -3,13 +3,14 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.fortinet_fortios.counters import counters
 from policyhub.vendors.fortinet_fortios.parse import NAME, looks_like, parse
-from policyhub.vendors.fortinet_fortios.traffic_logs import rule_uses
+from policyhub.vendors.fortinet_fortios.traffic_logs import rule_uses, unread_hits
 
 VENDOR = Vendor(
     name=NAME,
     label="Fortinet FortiOS",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_COUNT, NO_RULE, signed_lines, unread
 
 ROLLING = timedelta(days=7)
 POLICIES = "firewall policy"
@@ -24,6 +27,7 @@ PAIR = re.compile(r"\bpkts/bytes=(\d{1,20})/(\d{1,20})")
 BYTES = re.compile(r"^bytes:(\d{1,20})\b")
 HITS = re.compile(r"\bhit count:(\d{1,20})(?: (\())?")
 LAST = re.compile(r"\blast(?: hit)?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+SIGN = re.compile(r"^idx[=:]|\bpkts/bytes=|^bytes:|\bhit count:")
 COMMAND = re.compile(r"\biprope6? show 0*([0-9a-fA-F]{1,8})\b")
 HOST = re.compile(r"^([^\s#$]{1,64}) (?:\(([^)\s]{1,64})\) )?[#$] ")
 HOSTNAME = re.compile(r'^set hostname "?([^"\s]{1,64})"?$')
@@ -66,6 +70,27 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     return HitSample("fortinet_fortios", "sessions", hits, read_at=read_at, covers_from=since, hostname=reading.hostname)
 
 
+def unread_counts(text: str) -> Iterator[Unparsed]:
+    """Lines of both layouts, and rows of the REST answer, whose id or count is no number."""
+    if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
+        yield from signed_lines(text, SIGN, _why_unread)
+        return
+    for _, row in _rest_rows(text):
+        if row.get("policyid") != 0 and _number(row.get("policyid")) is None:
+            yield unread(1, json.dumps(row, ensure_ascii=False), NO_RULE)
+        elif row.get("hit_count") is not None and _number(row["hit_count"]) is None:
+            yield unread(1, json.dumps(row, ensure_ascii=False), NO_COUNT)
+
+
+def _why_unread(text: str) -> str:
+    if text.startswith("idx") and not INDEX.match(text):
+        return NO_RULE
+    if text.startswith("bytes:"):
+        return "" if BYTES.match(text) else NO_COUNT
+    counts = (("pkts/bytes=", PAIR), ("hit count:", HITS))
+    return NO_COUNT if any(sign in text and shape.search(text) is None for sign, shape in counts) else ""
+
+
 def _take(reading: _Reading, text: str, number: int) -> None:
     command = COMMAND.search(text)
     if command is not None:
@@ -106,13 +131,18 @@ def _moment(text: str) -> datetime | None:
 
 def _rest(text: str, read_at: datetime | None) -> HitSample | None:
     """`/api/v2/monitor/firewall/policy`: one answer, or one per vdom (`vdom=*`)."""
+    hits = [_rest_row(policy, row) for policy, row in _rest_rows(text) if _number(row.get("policyid")) is not None]
+    return HitSample("fortinet_fortios", "sessions", tuple(hits), read_at=read_at) if hits else None
+
+
+def _rest_rows(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each row with the policy it belongs to."""
     try:
         data = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
-        return None
+        return
     answers = [answer for answer in (data if isinstance(data, list) else [data]) if isinstance(answer, dict)]
     several = len(answers) > 1
-    hits: list[HitCount] = []
     for answer in answers:
         vdom, name = answer.get("vdom"), answer.get("name")
         table = f"firewall {name}" if isinstance(name, str) else POLICIES
@@ -120,9 +150,8 @@ def _rest(text: str, read_at: datetime | None) -> HitSample | None:
         policy = table if is_alone or not isinstance(vdom, str) else f"{vdom}/{table}"
         results = answer.get("results")
         for row in results if isinstance(results, list) else [results]:
-            if isinstance(row, dict) and _number(row.get("policyid")) is not None:
-                hits.append(_rest_row(policy, row))
-    return HitSample("fortinet_fortios", "sessions", tuple(hits), read_at=read_at) if hits else None
+            if isinstance(row, dict):
+                yield policy, row
 
 
 def _rest_row(policy: str, row: dict[str, Any]) -> HitCount:

@@ -9,11 +9,15 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import RuleUse
 from policyhub.vendorkit.ledger import MAX_LINE
 from policyhub.vendorkit.lexing import is_decimal
+from policyhub.vendorkit.unread_hits import NO_USE, in_order, signed_lines
+from policyhub.vendors.fortinet_fortios.counters import unread_counts
 
 FIELD = re.compile(r'(\w{1,40})=(?:"([^"]*)"|(\S+))')
+TRAFFIC = re.compile(r"\btype=\"?traffic\b")
 INTERIM = "0000000020"  # statistics of a session that goes on
 START = "start"
 TABLES = {"": "firewall policy", "consolidated-policy": "firewall consolidated policy"}
@@ -47,6 +51,16 @@ def rule_uses(text: str) -> tuple[RuleUse, ...]:
     return tuple(
         RuleUse(policy, key, use.sessions, use.first_at, use.last_at, host) for (policy, key, host), use in found.items()
     )
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers, and traffic logs without a policy id."""
+    return in_order([*unread_counts(text), *signed_lines(text, TRAFFIC, _why_unread)])
+
+
+def _why_unread(text: str) -> str:
+    fields = {name: quoted or bare for name, quoted, bare in FIELD.findall(text)}
+    return "" if is_decimal(fields.get("policyid", "")) else NO_USE
 
 
 def _policy(fields: dict[str, str]) -> str:

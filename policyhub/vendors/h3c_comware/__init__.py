@@ -1,7 +1,7 @@
 """H3C Comware 7 and 9."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.h3c_comware.counters import counters, rule_uses
+from policyhub.vendors.h3c_comware.counters import counters, rule_uses, unread_hits
 from policyhub.vendors.h3c_comware.parse import NAME, looks_like, parse
 from policyhub.vendors.h3c_comware.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="H3C Comware",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.DOCUMENTATION,

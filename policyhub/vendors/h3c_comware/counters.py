@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample, RuleUse
 from policyhub.vendorkit.blocks import Line, read_lines
 from policyhub.vendorkit.lexing import MONTHS
+from policyhub.vendorkit.unread_hits import NO_COUNT, NO_USE, in_order, is_garbled, signed_lines
 from policyhub.vendors.h3c_comware.acls import SHOWN, SHOWN_ABOUT, SHOWN_STEP
 
 PROMPT = re.compile(r"^(?:RBM_[PS])?[<\[][~*]?(?P<host>[\w.\-/:@]{1,64})[>\]]\s?(?P<command>.*)$")
@@ -31,6 +33,7 @@ WANTS = re.compile(r"security-policy (?:statistics|hit-count)(?: (?P<family>ipv6
 POLICY_BLOCK = re.compile(r"^security-policy(?: (ipv6|ip))?$", re.IGNORECASE)
 TABLE = re.compile(r"^(?:rule )?(?:id|no\.?)\s+(?:rule )?name\b.*\bhits?\b", re.IGNORECASE)
 TABLE_ROW = re.compile(r"^(?P<id>\d{1,10})\s+(?P<name>\S.*?)\s{1,40}(?:\S+\s+){0,6}(?P<hits>\d{1,20})$")
+SIGN = re.compile(r"^rule \d+\b.*\(|^action:? (?:pass|drop)\b.*\(|%%\d\d(?:FILTER|OBJP)/\d/", re.IGNORECASE)
 OTHER_OUTPUT = re.compile(
     r"^(Interface: \S+|(In|Out)-bound policy:|From .{10,40} to .{10,40}|Totally \d+%? .*|.{0,20}default action.*"
     r"|Object-policy accelerated|Zone-pair source .*|action:? (pass|drop)\b.*\(.*\)|Global:?|-{10,})$",
@@ -164,6 +167,8 @@ def _rule(sample: _Sample, line: Line) -> None:
             still = line.text.lower().startswith("rule ")
             sample.kind = sample.kind if still else ""
         return
+    if is_garbled(line.text, MATCHES):
+        return
     found = MATCHES.search(line.text)
     hits = int(found[1] or found[2]) if found else None
     key = rule["id"] if sample.kind == "object" else f"{sample.policy} {rule['id']}"
@@ -197,6 +202,20 @@ def output_lines(lines: Iterable[Line]) -> list[int]:
         else:
             inside = False
     return taken
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers, and logs of filters that name no rule."""
+    return in_order(signed_lines(text, SIGN, _why_unread))
+
+
+def _why_unread(text: str) -> str:
+    if text.lower().startswith("rule "):
+        return NO_COUNT if is_garbled(text, MATCHES) else ""
+    if text.lower().startswith("action"):
+        return "" if SECURITY_COUNT.match(text) else NO_COUNT
+    told = {key.lower() for key, value in FIELD.findall(text) if value.strip()}
+    return "" if told & {"objectpolicy", "securitypolicy", "rulename"} else NO_USE
 
 
 def rule_uses(text: str) -> tuple[RuleUse, ...]:

@@ -7,16 +7,20 @@ blanks and cut names, so only the first two words and the last two are read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_COUNT, unread
 
 POLICY = "policy-global"
 SEEN = re.compile(r"^(?:Most hit policy rules:|Policy id \d+ is hit \d+ times)", re.MULTILINE)
 ROW = re.compile(r"^\d{1,9}\s+(\d{1,9})\s.*\s([A-Za-z][A-Za-z_-]{2,20})\s+(\d{1,20})\+?$")
 BY_ID = re.compile(r"^Policy id (\d{1,9}) is hit (\d{1,20}) times")
+SENTENCE = re.compile(r"^Policy id \S+ is hit\b")
 ACTIONS = frozenset({"permit", "deny", "tunnel", "fromtunnel", "webauth", "portal", "portal-server"})
 PROMPT = re.compile(r"^([\w.\-/]{1,64})((?:\([^()\s]{1,64}\)){0,2})[#>] ?")
 HOSTNAME = re.compile(r'^hostname "?([^"\s]{1,64})"?$')
@@ -47,6 +51,20 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if not found:
         return None
     return HitSample("hillstone_stoneos", "sessions", tuple(found.values()), read_at=read_at, hostname=hostname)
+
+
+def unread_counts(text: str) -> Iterator[Unparsed]:
+    """Rows and sentences whose count is no number."""
+    in_table = False
+    for line in read_lines(text):
+        if PROMPT.match(line.text):
+            in_table = False
+        elif line.text.startswith("Most hit policy rules:"):
+            in_table = True
+        elif (in_table and line.text[:1].isdigit() and ROW.match(line.text) is None) or (
+            SENTENCE.match(line.text) and BY_ID.match(line.text) is None
+        ):
+            yield unread(line.number, line.text, NO_COUNT)
 
 
 def _add(found: dict[tuple[str, str], HitCount], policy: str, key: str, hits: int, number: int) -> None:

@@ -9,10 +9,14 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import RuleUse
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_USE, in_order, signed_lines
+from policyhub.vendors.hillstone_stoneos.counters import unread_counts
 
 SIGN = "Traffic@FLOW"
+LINE = re.compile(SIGN)
 POLICY = re.compile(r"\bpolicy (\d{1,9})\b")
 EVENT = re.compile(r"\b(session start|session end|policy deny)\b")
 STAMP = re.compile(r"\b(\d{4})[-/](\d{2})[-/](\d{2})[ T](\d{2}:\d{2}:\d{2})")
@@ -55,6 +59,15 @@ def rule_uses(text: str) -> tuple[RuleUse, ...]:
     return tuple(
         RuleUse(policy, key, use.sessions, use.first_at, use.last_at, host) for (policy, key, host), use in found.items()
     )
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers, and traffic logs without a rule or an event."""
+    return in_order([*unread_counts(text), *signed_lines(text, LINE, _why_unread)])
+
+
+def _why_unread(text: str) -> str:
+    return "" if POLICY.search(text) and EVENT.search(text) else NO_USE
 
 
 def _moment(raw: str) -> datetime | None:

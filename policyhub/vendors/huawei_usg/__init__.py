@@ -1,7 +1,7 @@
 """Huawei USG firewalls."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.huawei_usg.counters import counters, rule_uses
+from policyhub.vendors.huawei_usg.counters import counters, rule_uses, unread_hits
 from policyhub.vendors.huawei_usg.parse import NAME, looks_like, parse
 
 VENDOR = Vendor(
@@ -9,6 +9,7 @@ VENDOR = Vendor(
     label="Huawei USG",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.DOCUMENTATION,

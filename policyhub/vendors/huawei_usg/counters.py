@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample, RuleUse
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.lexing import MONTHS
+from policyhub.vendorkit.unread_hits import NO_COUNT, NO_USE, in_order, signed_lines, unread
 
 ROLES = {"HRP_M": "active", "HRP_A": "active", "HRP_S": "standby"}
 PROMPT = re.compile(r"^(?P<role>HRP_[AMS])?[<\[][~*]?(?P<host>[\w.\-/:@]{1,64})[>\]]\s?(?P<command>.*)$")
@@ -17,6 +20,7 @@ OUTPUT = re.compile(r"^(Total: ?\d+|RULE ID\s+RULE NAME\s.*|-{20,}|\S{0,60}%%01(
 NAT_ACTION = re.compile(r"nat|easy-ip", re.IGNORECASE)
 SYSNAME = re.compile(r"^sysname (\S+)$", re.IGNORECASE)
 LOG = re.compile(r"(?:(?P<host>\S+) )?%%\d\d(?P<module>POLICY|SECLOG)/\d/(?P<kind>\w+)")
+POLICY_LOG = re.compile(r"%%\d\dPOLICY/\d/")
 RULE_NAME = re.compile(r"(?:rule-name|PolicyName|RuleName)=(?P<name>.*?)\s*(?:[,;]|\.?\s*$)")
 VSYS = re.compile(r"(?:vsys|Vsys|VSys)=(?P<name>[^,;]*)")
 TIME_FIELD = re.compile(r"\btime=(?P<time>[^,;]+)")
@@ -60,6 +64,25 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     if not hits:
         return None
     return HitSample("huawei_usg", "sessions", tuple(hits), read_at=read_at, hostname=hostname, role=role)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Rows of a table without a number, and logs of policies that name no rule."""
+    return in_order([*_unread_rows(text), *signed_lines(text, POLICY_LOG, _why_unread)])
+
+
+def _unread_rows(text: str) -> Iterator[Unparsed]:
+    in_table = False
+    for line in read_lines(text):
+        if HEADING.match(line.text) or PROMPT.match(line.text):
+            in_table = HEADING.match(line.text) is not None
+        elif in_table and line.text[:1].isdigit() and ROW.match(line.text) is None:
+            yield unread(line.number, line.text, NO_COUNT)
+
+
+def _why_unread(text: str) -> str:
+    named = RULE_NAME.search(text)
+    return "" if named and named["name"] else NO_USE
 
 
 def _named(rows: list[HitCount], is_nat: bool) -> list[HitCount]:

@@ -2,7 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.huawei_vrp import render
-from policyhub.vendors.huawei_vrp.counters import counters
+from policyhub.vendors.huawei_vrp.counters import counters, unread_hits
 from policyhub.vendors.huawei_vrp.parse import NAME, looks_like, parse
 from policyhub.vendors.huawei_vrp.push import PROFILE
 from policyhub.vendors.huawei_vrp.series import series
@@ -12,6 +12,7 @@ VENDOR = Vendor(
     label="Huawei VRP",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

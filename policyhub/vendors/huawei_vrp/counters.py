@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.unread_hits import NO_COUNT, in_order, is_garbled, signed_lines
 from policyhub.vendors.huawei_vrp.acl import SHOWN, SHOWN_STEP
 from policyhub.vendors.huawei_vrp.statistics import NAMED, read_totals
 
@@ -20,6 +22,7 @@ MATCHES = re.compile(r"\((?:(?P<a>\d{1,20}) (?:times )?match(?:es|ed)?|match-cou
 STATISTICS_ACL = re.compile(r"^Acl +: (?P<name>\S+)$", re.IGNORECASE)
 STATISTICS_RULE = re.compile(r"^Rule +: (?P<id>\d{1,10})$", re.IGNORECASE)
 STATISTICS_COUNT = re.compile(r"^Packets +: (?P<packets>[\d,]+) +Bytes +: (?P<bytes>[\d,]+)$", re.IGNORECASE)
+SIGN = re.compile(r"^rule \d+ (?:permit|deny)\b.*\(|^\(.*(?:match|times)|^Packets *:", re.IGNORECASE)
 SYSNAME = re.compile(r"^(?:sysname |[<\[][~*]?)([\w.-]+)")
 
 
@@ -53,6 +56,17 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     return HitSample("huawei_vrp", counts, hits, zero_is_printed=zero, read_at=read_at, hostname=sample.hostname)
 
 
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers."""
+    return in_order(signed_lines(text, SIGN, _why_unread))
+
+
+def _why_unread(text: str) -> str:
+    if text.startswith("P"):
+        return "" if STATISTICS_COUNT.match(text) else NO_COUNT
+    return NO_COUNT if is_garbled(text, MATCHES) else ""
+
+
 def _read_lists(text: str, sample: _Sample) -> None:
     name, last = "", ""
     for line in read_lines(text):
@@ -64,7 +78,9 @@ def _read_lists(text: str, sample: _Sample) -> None:
             name, last = heading["names"].split()[0], ""
             continue
         rule = RULE.match(line.text)
-        if rule and name:
+        if rule and name and is_garbled(line.text, MATCHES):
+            last = ""
+        elif rule and name:
             last = rule["id"]
             sample.put(HitCount(name, f"{name} {last}", None, line=line.number))
         elif not line.text.startswith(("(", "rule ")) and not SHOWN_STEP.match(line.text):

@@ -1,7 +1,7 @@
 """Juniper Junos OS: read only."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.juniper_junos.counters import counters, rule_uses
+from policyhub.vendors.juniper_junos.counters import counters, rule_uses, unread_hits
 from policyhub.vendors.juniper_junos.parse import NAME, looks_like, parse
 from policyhub.vendors.juniper_junos.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Juniper Junos OS",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

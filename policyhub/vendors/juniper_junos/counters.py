@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample, RuleUse
 from policyhub.vendorkit.blocks import Line, read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
+from policyhub.vendorkit.unread_hits import NO_COUNT, NO_USE, in_order, signed_lines, unread
 
 HEADER = re.compile(r"^Index +From zone +To zone +Name +(?:Policy count|Hit ?count|Count)")
 MEMBER = re.compile(r"^(?:node\d|Logical system: .*|Tenant: .*|-{5,}|Number of policy: \d+)\s*:?$")
@@ -19,6 +21,7 @@ FILTER = re.compile(r"^Filter: (\S+)$")
 COLUMNS = re.compile(r"^Name +(?:Bytes +)?Packets$")
 SECTIONS = re.compile(r"^(Counters|Policers|Prefix.*):$")
 ROW = re.compile(r"^(\S.{0,200}?)\s+(\d{1,20})\s+(\d{1,20})$")
+FILTER_LIKE = re.compile(r"^\S+ {2,}(?:\S*\d\S*) {2,}(?:\S*\d\S*)$")
 POLICER_ROW = re.compile(r"^(\S.{0,200}?)\s+(\d{1,20})(?:\s+(\d{1,20}))?$")
 COPY = re.compile(r"-[a-z]{2,4}\d{0,2}[-\d/:.]*\.?\d*-[io]$")
 ACTIONS = ("Permit", "Deny", "Reject", "permit", "deny", "reject")
@@ -29,6 +32,7 @@ STRUCTURED = re.compile(r"RT_FLOW_SESSION_(?:CREATE|CLOSE|DENY)\w*\b.*?policy-na
 ZONES = re.compile(r"source-zone-name=\"([^\"]*)\".*?destination-zone-name=\"([^\"]*)\"")
 TIME = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(Z|[+-]\d{2}:\d{2})")
 ADDRESSES = re.compile(r"^[0-9A-Fa-f.:]{2,45}/\d{1,5}->")
+SESSION = re.compile(r"RT_FLOW_SESSION_(?:CREATE|CLOSE|DENY)|RT_FLOW: session (?:created|closed|denied)")
 GLOBAL = "junos-global"
 
 
@@ -44,6 +48,7 @@ class _Rows:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], HitCount] = {}
         self.lines: set[int] = set()
+        self.unread: list[Unparsed] = []
         self.sessions = False
 
     def add(self, policy: str, key: str, hits: int, size: int | None, line: int) -> None:
@@ -77,6 +82,9 @@ def _read(lines: Iterable[Line]) -> _Rows:
             or (table == "policies" and _policy_row(rows, line))
             or (table == "filter" and section and _filter_row(rows, filter_name, section, line))
         ):
+            if (table == "policies" and text[0].isdigit()) or (table == "filter" and section and FILTER_LIKE.match(text)):
+                rows.unread.append(unread(line.number, text, NO_COUNT))
+                continue  # one bad row does not end the table
             table = ""
             member = line.number if MEMBER.match(text) else 0
             continue
@@ -124,6 +132,15 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     kept = [hit for hit in rows.found.values() if not rows.sessions or "->" in hit.policy or hit.policy == "global"]
     return HitSample("juniper_junos", "sessions" if rows.sessions else "packets", tuple(kept), read_at=read_at)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Rows without a number, and session logs whose policy cannot be told."""
+    return in_order([*_read(read_lines(text)).unread, *signed_lines(text, SESSION, _why_unread)])
+
+
+def _why_unread(text: str) -> str:
+    return "" if len(text) <= MAX_LINE and (_structured(text) or _plain(text)) else NO_USE
 
 
 def rule_uses(text: str) -> tuple[RuleUse, ...]:

@@ -2,7 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendorkit.tc_series import series
-from policyhub.vendors.linux_iptables.counters import counters
+from policyhub.vendors.linux_iptables.counters import counters, unread_hits
 from policyhub.vendors.linux_iptables.parse import NAME, looks_like, parse
 
 VENDOR = Vendor(
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Linux iptables",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

@@ -5,10 +5,15 @@ The kernel counts packets and prints zero. Listings without -x round to K, M, G 
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendors.linux_iptables.parse import NAME, read
+from policyhub.vendorkit.unread_hits import NO_RULE, unread
+from policyhub.vendors.linux_iptables.parse import NAME, parse, read
+
+COUNTED = re.compile(r"^\[|^\s*\d+\S*\s+\d|\s-c\s")
 
 
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
@@ -18,3 +23,8 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     hits = tuple(HitCount(rule.policy, rule.key, rule.hits, rule.bytes, line=rule.line) for rule in built.counted)
     return HitSample(NAME, "packets", hits, read_at=read_at, hostname=reading.hostname)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Lines with a counter that the parser did not understand: counters stand inside the rules."""
+    return tuple(unread(line.line, line.text, NO_RULE) for line in parse(text).unparsed if COUNTED.search(line.text))

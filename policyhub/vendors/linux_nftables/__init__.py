@@ -3,7 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendorkit.tc_series import series
 from policyhub.vendors.linux_nftables import render
-from policyhub.vendors.linux_nftables.counters import counters
+from policyhub.vendors.linux_nftables.counters import counters, unread_hits
 from policyhub.vendors.linux_nftables.parse import NAME, looks_like, parse
 from policyhub.vendors.linux_nftables.push import PROFILE
 
@@ -12,6 +12,7 @@ VENDOR = Vendor(
     label="Linux nftables",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

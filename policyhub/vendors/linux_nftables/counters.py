@@ -6,10 +6,15 @@ Keys are the chain and the rule's text without the numbers, as in the parser, so
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendors.linux_nftables.parse import NAME, read
+from policyhub.vendorkit.unread_hits import NO_RULE, unread
+from policyhub.vendors.linux_nftables.parse import NAME, parse, read
+
+COUNTED = re.compile(r"\bcounter\b")
 
 
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
@@ -19,3 +24,8 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     hits = tuple(HitCount(rule.policy, rule.key, rule.hits, rule.bytes, line=rule.line) for rule in built.counted)
     return HitSample(NAME, "packets", hits, read_at=read_at, hostname=host)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Lines with a counter that the parser did not understand: counters stand inside the rules."""
+    return tuple(unread(line.line, line.text, NO_RULE) for line in parse(text).unparsed if COUNTED.search(line.text))

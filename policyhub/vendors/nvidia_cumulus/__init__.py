@@ -1,7 +1,7 @@
 """Switches with NVIDIA Cumulus Linux."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.nvidia_cumulus.counters import counters
+from policyhub.vendors.nvidia_cumulus.counters import counters, unread_hits
 from policyhub.vendors.nvidia_cumulus.parse import NAME, looks_like, parse
 from policyhub.vendors.nvidia_cumulus.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="NVIDIA Cumulus Linux",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.DOCUMENTATION,

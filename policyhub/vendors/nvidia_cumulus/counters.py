@@ -6,10 +6,13 @@ The table names no list; the command line above it does. A cell without a number
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
-from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.unread_hits import NO_COUNT, in_order, unread
 from policyhub.vendors.nvidia_cumulus.parse import NAME
 
 COMMAND = re.compile(r"nv show (?:interface \S+|system control-plane) acl (\S+) statistics")
@@ -19,12 +22,46 @@ NUMBER = re.compile(r"^([\d,]{1,30}(?:\.\d{1,6})?)\s*([KMGT]?B|Bytes)?$")
 SCALE = {"KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    acl: str
+    line: Line
+    cells: tuple[str, ...]
+
+    @property
+    def is_read(self) -> bool:
+        return all(not cell or NUMBER.match(cell) for cell in self.cells[1:5])
+
+
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     """None when the text holds no such table."""
+    found: dict[tuple[str, str], HitCount] = {}
+    rows, host = _rows(text)
+    for row in rows or ():
+        if not row.is_read:
+            continue
+        key = (row.acl, row.cells[0])
+        packets, size = _total(row.cells[1], row.cells[3]), _total(row.cells[2], row.cells[4])
+        known = found.get(key)
+        if known is not None:  # the same list on another port
+            packets = None if packets is None and known.hits is None else (packets or 0) + (known.hits or 0)
+            size = None if size is None and known.bytes is None else (size or 0) + (known.bytes or 0)
+        found[key] = HitCount(*key, packets, size, line=row.line.number)
+    return None if rows is None else HitSample(NAME, "packets", tuple(found.values()), read_at=read_at, hostname=host)
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Rows with a cell that is no number."""
+    rows, _ = _rows(text)
+    return in_order(unread(row.line.number, row.line.text, NO_COUNT) for row in rows or () if not row.is_read)
+
+
+def _rows(text: str) -> tuple[list[_Row] | None, str]:
+    """Rows of all tables, None without a table, and the host of the first prompt."""
     lines = read_lines(text)
     raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    found: dict[tuple[str, str], HitCount] = {}
-    acl, host, seen = "", "", False
+    rows: list[_Row] | None = None
+    acl, host = "", ""
     columns: list[tuple[int, int]] = []
     for at, line in enumerate(lines):
         command = COMMAND.search(line.text)
@@ -33,16 +70,11 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
             prompt = re.match(r"^[\w.-]+@([\w.-]+):", line.text)
             host = host or (prompt[1] if prompt else "")
         elif HEADER.match(line.text) and at + 1 < len(raw):
-            columns, seen = [match.span() for match in DASHES.finditer(raw[at + 1])], True
-        elif len(columns) >= 5 and line.text[:1].isdigit():
-            cells = [raw[at][start:end].strip() for start, end in columns]
-            packets, size = _total(cells[1], cells[3]), _total(cells[2], cells[4])
-            known = found.get((acl, cells[0]))
-            if known is not None:  # the same list on another port
-                packets = None if packets is None and known.hits is None else (packets or 0) + (known.hits or 0)
-                size = None if size is None and known.bytes is None else (size or 0) + (known.bytes or 0)
-            found[acl, cells[0]] = HitCount(acl, cells[0], packets, size, line=line.number)
-    return HitSample(NAME, "packets", tuple(found.values()), read_at=read_at, hostname=host) if seen else None
+            columns = [match.span() for match in DASHES.finditer(raw[at + 1])]
+            rows = rows or []
+        elif rows is not None and len(columns) >= 5 and line.text[:1].isdigit():
+            rows.append(_Row(acl, line, tuple(raw[at][start:end].strip() for start, end in columns)))
+    return rows, host
 
 
 def _total(*cells: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.paloalto_panos.counters import counters
-from policyhub.vendors.paloalto_panos.logs import rule_uses
+from policyhub.vendors.paloalto_panos.logs import rule_uses, unread_hits
 from policyhub.vendors.paloalto_panos.parse import NAME, looks_like, parse
 
 VENDOR = Vendor(
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="Palo Alto PAN-OS",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     capabilities={
         Capability.RULES: Tier.REAL_OUTPUTS,

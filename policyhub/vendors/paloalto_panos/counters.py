@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import HitCount, HitSample
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.lexing import is_decimal
+from policyhub.vendorkit.unread_hits import NO_COUNT, unread
 from policyhub.vendors.paloalto_panos.reading import SHARED
 from policyhub.vendors.paloalto_panos.rules import DEFAULT_POLICY, DEFAULTS
 from policyhub.vendors.paloalto_panos.tree import Node
@@ -48,6 +50,17 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     begins = datetime.fromtimestamp(max(since), UTC) if since and min(since) > 0 else None
     return HitSample("paloalto_panos", "sessions", tuple(found), read_at=read_at, counting_since=begins)
+
+
+def unread_counts(text: str) -> Iterator[Unparsed]:
+    """Rules of an answer whose `hit-count` is no number."""
+    stack = list(_holders(read_xml("\n".join(line.text for line in read_lines(text))).root)) if SIGN in text else []
+    while stack:
+        node = stack.pop()
+        stack.extend(node)
+        told = node.text("hit-count")
+        if told and _number(node, "hit-count") is None:
+            yield unread(node.line, f"{node.name}: {told}", NO_COUNT)
 
 
 def _holders(root: Node) -> Iterator[Node]:

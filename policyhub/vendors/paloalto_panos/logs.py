@@ -11,12 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from policyhub.domain.device_config import Unparsed
 from policyhub.domain.hits import RuleUse
 from policyhub.vendorkit.lexing import is_decimal
+from policyhub.vendorkit.unread_hits import NO_USE, in_order, signed_lines
+from policyhub.vendors.paloalto_panos.counters import unread_counts
 
 TIME = re.compile(r"^(\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)$")
 SUBTYPE, GENERATED, RULE, VSYS, REPEAT, DEVICE = 4, 6, 11, 15, 23, 52
 HIGH_RESOLUTION = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)$")
+TRAFFIC = re.compile(r",TRAFFIC,")
 LONGEST = 20_000
 
 
@@ -57,19 +61,29 @@ def rule_uses(text: str) -> tuple[RuleUse, ...]:
 def _rows(text: str) -> Iterator[list[str]]:
     """Fields of each traffic line, counted from the (unused) first one; a syslog header is left out."""
     for line in text.splitlines():
-        at = line.find(",TRAFFIC,")
-        if at < 0 or len(line) > LONGEST:
-            continue
-        try:
-            fields = next(csv.reader([line]))
-        except (csv.Error, StopIteration):
-            continue
-        if "TRAFFIC" not in fields:
-            continue
-        shift = fields.index("TRAFFIC") - 3  # some collectors put fields of their own in front
-        if shift < 0 or len(fields) - shift <= RULE:
-            continue
-        yield fields[shift:]
+        fields = _fields(line) if ",TRAFFIC," in line else None
+        if fields is not None:
+            yield fields
+
+
+def _fields(line: str) -> list[str] | None:
+    """None for a line that is cut off before its rule, or is no list of fields."""
+    try:
+        fields = next(csv.reader([line])) if len(line) <= LONGEST else []
+    except (csv.Error, StopIteration):
+        return None
+    shift = fields.index("TRAFFIC") - 3 if "TRAFFIC" in fields else -1  # some collectors put fields of their own in front
+    return fields[shift:] if shift >= 0 and len(fields) - shift > RULE else None
+
+
+def unread_hits(text: str) -> tuple[Unparsed, ...]:
+    """Counts that are no numbers, and log lines that are cut off."""
+    return in_order([*unread_counts(text), *signed_lines(text, TRAFFIC, _why_unread)])
+
+
+def _why_unread(text: str) -> str:
+    fields = _fields(text)
+    return "" if fields is not None and len(fields) > REPEAT else NO_USE
 
 
 def _time(fields: list[str]) -> datetime | None:

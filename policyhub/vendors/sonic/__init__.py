@@ -1,7 +1,7 @@
 """Switches with SONiC."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
-from policyhub.vendors.sonic.counters import counters
+from policyhub.vendors.sonic.counters import counters, unread_hits
 from policyhub.vendors.sonic.parse import NAME, looks_like, parse
 from policyhub.vendors.sonic.series import series
 
@@ -10,6 +10,7 @@ VENDOR = Vendor(
     label="SONiC",
     parse=parse,
     counters=counters,
+    unread_hits=unread_hits,
     looks_like=looks_like,
     series=series,
     capabilities={
