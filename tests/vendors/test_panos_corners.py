@@ -478,8 +478,8 @@ def test_parents_of_device_groups_stand_among_the_internal_numbers() -> None:
 
 
 def test_comments_members_and_depth_of_xml() -> None:
-    text = '<rules>\n<!-- one\ntwo -->\n<entry name="r"><source><member>10.0.0.1<b>x</b></member>\n<member>10.0.0.2</member></source>\n'
-    config = VENDOR.parse(text + "</entry></rules>")
+    members = "<member>10.0.0.1<b>x</b></member>\n<member>10.0.0.2</member>"
+    config = VENDOR.parse(f'<rules>\n<!-- one\ntwo -->\n<entry name="r"><source>{members}</source>\n</entry></rules>')
     assert [unparsed.line for unparsed in config.unparsed] == [4]
     assert not config.policies[0].rules[0].match.is_exact
     deep = VENDOR.parse("<config>\n" + "<a>\n" * 80 + "</a>\n" * 80 + "</config>")
