@@ -12,6 +12,7 @@ from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.counter_series import CounterText
 from policyhub.domain.device_config import DeviceConfig, Unparsed
 from policyhub.domain.hits import HitSample, RuleUse
+from policyhub.domain.mirroring import MirrorDrafts
 
 
 class Capability(StrEnum):
@@ -26,6 +27,7 @@ class Capability(StrEnum):
     LOSSLESS = "lossless"
     QUEUE_COUNTERS = "queue-counters"
     GUARD = "guard"
+    MIRROR = "mirror"
 
 
 class Tier(StrEnum):
@@ -103,6 +105,7 @@ class Vendor:
     unread_hits(text): lines of a hit output or a traffic log that are meant to count a rule and could not be read, with a reason
     that is a msgid.
     series(text, read_at): counters of queues and ports, and the lines with figures that are none of them or not understood.
+    mirror: lines of mirror sessions, as proposals only.
     """
 
     name: str
@@ -116,3 +119,4 @@ class Vendor:
     rule_uses: Callable[[str], tuple[RuleUse, ...]] | None = None
     unread_hits: Callable[[str], tuple[Unparsed, ...]] | None = None
     series: Callable[[str, datetime | None], CounterText] | None = None
+    mirror: MirrorDrafts | None = None

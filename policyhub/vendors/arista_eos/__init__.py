@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.arista_eos.counters import counters, unread_hits
+from policyhub.vendors.arista_eos.mirror import MIRRORS
 from policyhub.vendors.arista_eos.parse import NAME, looks_like, parse
 from policyhub.vendors.arista_eos.series import series
 
@@ -23,5 +24,7 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.REAL_OUTPUTS,
         Capability.QUEUE_COUNTERS: Tier.DOCUMENTATION,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
+    mirror=MIRRORS,
 )

@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_ios import render
 from policyhub.vendors.cisco_ios.counters import counters, unread_hits
+from policyhub.vendors.cisco_ios.mirror import MIRRORS
 from policyhub.vendors.cisco_ios.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_ios.push import PROFILE
 from policyhub.vendors.cisco_ios.series import series
@@ -24,8 +25,10 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.SIMULATED,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     render=render,
     push=PROFILE,
     series=series,
+    mirror=MIRRORS,
 )

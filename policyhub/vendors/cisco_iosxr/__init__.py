@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_iosxr.counters import counters, unread_hits
+from policyhub.vendors.cisco_iosxr.mirror import MIRRORS
 from policyhub.vendors.cisco_iosxr.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_iosxr.series import series
 
@@ -21,5 +22,7 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
+    mirror=MIRRORS,
 )

@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.cisco_nxos.counters import counters, unread_hits
+from policyhub.vendors.cisco_nxos.mirror import MIRRORS
 from policyhub.vendors.cisco_nxos.parse import NAME, looks_like, parse
 from policyhub.vendors.cisco_nxos.series import series
 
@@ -22,5 +23,7 @@ VENDOR = Vendor(
         Capability.QOS: Tier.DOCUMENTATION,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.DOCUMENTATION,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
+    mirror=MIRRORS,
 )

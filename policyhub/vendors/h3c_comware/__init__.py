@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.h3c_comware.counters import counters, rule_uses, unread_hits
+from policyhub.vendors.h3c_comware.mirror import MIRRORS
 from policyhub.vendors.h3c_comware.parse import NAME, looks_like, parse
 from policyhub.vendors.h3c_comware.series import series
 
@@ -22,7 +23,9 @@ VENDOR = Vendor(
         Capability.TRAFFIC_LOGS: Tier.DOCUMENTATION,
         Capability.QOS: Tier.DOCUMENTATION,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     rule_uses=rule_uses,
     series=series,
+    mirror=MIRRORS,
 )

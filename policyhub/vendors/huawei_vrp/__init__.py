@@ -3,6 +3,7 @@
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.huawei_vrp import render
 from policyhub.vendors.huawei_vrp.counters import counters, unread_hits
+from policyhub.vendors.huawei_vrp.mirror import MIRRORS
 from policyhub.vendors.huawei_vrp.parse import NAME, looks_like, parse
 from policyhub.vendors.huawei_vrp.push import PROFILE
 from policyhub.vendors.huawei_vrp.series import series
@@ -24,8 +25,10 @@ VENDOR = Vendor(
         Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.SIMULATED,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     render=render,
     push=PROFILE,
     series=series,
+    mirror=MIRRORS,
 )

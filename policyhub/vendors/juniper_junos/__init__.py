@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.juniper_junos.counters import counters, rule_uses, unread_hits
+from policyhub.vendors.juniper_junos.mirror import MIRRORS
 from policyhub.vendors.juniper_junos.parse import NAME, looks_like, parse
 from policyhub.vendors.juniper_junos.series import series
 
@@ -23,7 +24,9 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     rule_uses=rule_uses,
     series=series,
+    mirror=MIRRORS,
 )

@@ -1,6 +1,7 @@
 """Linux routers and firewalls that are configured with iptables."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendorkit.tc_mirror import MIRRORS
 from policyhub.vendorkit.tc_series import series
 from policyhub.vendors.linux_iptables.counters import counters, unread_hits
 from policyhub.vendors.linux_iptables.parse import NAME, looks_like, parse
@@ -19,6 +20,8 @@ VENDOR = Vendor(
         Capability.HIT_COUNTS: Tier.REAL_OUTPUTS,
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     series=series,
+    mirror=MIRRORS,
 )

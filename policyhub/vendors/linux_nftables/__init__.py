@@ -1,6 +1,7 @@
 """Linux routers and firewalls that are configured with nftables."""
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
+from policyhub.vendorkit.tc_mirror import MIRRORS
 from policyhub.vendorkit.tc_series import series
 from policyhub.vendors.linux_nftables import render
 from policyhub.vendors.linux_nftables.counters import counters, unread_hits
@@ -22,8 +23,10 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
         Capability.GUARD: Tier.HARDWARE,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     render=render,
     push=PROFILE,
     series=series,
+    mirror=MIRRORS,
 )

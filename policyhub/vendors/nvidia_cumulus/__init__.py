@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.nvidia_cumulus.counters import counters, unread_hits
+from policyhub.vendors.nvidia_cumulus.mirror import MIRRORS
 from policyhub.vendors.nvidia_cumulus.parse import NAME, looks_like, parse
 from policyhub.vendors.nvidia_cumulus.series import series
 
@@ -20,6 +21,8 @@ VENDOR = Vendor(
         Capability.QOS: Tier.DOCUMENTATION,
         Capability.LOSSLESS: Tier.DOCUMENTATION,
         Capability.QUEUE_COUNTERS: Tier.DOCUMENTATION,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
     series=series,
+    mirror=MIRRORS,
 )

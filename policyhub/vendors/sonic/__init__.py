@@ -2,6 +2,7 @@
 
 from policyhub.vendorkit.contract import Capability, Tier, Vendor
 from policyhub.vendors.sonic.counters import counters, unread_hits
+from policyhub.vendors.sonic.mirror import MIRRORS
 from policyhub.vendors.sonic.parse import NAME, looks_like, parse
 from policyhub.vendors.sonic.series import series
 
@@ -21,5 +22,7 @@ VENDOR = Vendor(
         Capability.QOS: Tier.REAL_OUTPUTS,
         Capability.LOSSLESS: Tier.REAL_OUTPUTS,
         Capability.QUEUE_COUNTERS: Tier.REAL_OUTPUTS,
+        Capability.MIRROR: Tier.DOCUMENTATION,
     },
+    mirror=MIRRORS,
 )

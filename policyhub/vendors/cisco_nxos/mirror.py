@@ -1,0 +1,50 @@
+"""Monitor sessions of Cisco NX-OS. Source: Nexus 9000 System Management Configuration Guide, "Configuring SPAN", "ERSPAN"."""
+
+from __future__ import annotations
+
+import re
+
+from policyhub.domain.change import Commands
+from policyhub.domain.errors import CannotRender
+from policyhub.domain.message import gettext_noop
+from policyhub.domain.mirroring import Mirror, MirrorDrafts, MirrorKind, numbers_in
+
+SESSION = re.compile(r"^monitor session (\d+)\b", re.MULTILINE | re.IGNORECASE)
+ORIGIN = re.compile(r"^monitor erspan origin ip-address (\S+)", re.MULTILINE | re.IGNORECASE)
+
+
+def draft(wish: Mirror, running: str) -> Commands:
+    """Raises CannotRender where another origin is set: it is one for all ERSPAN sessions of the switch."""
+    session, reads = f"monitor session {wish.number}", (f"show monitor session {wish.number}",)
+    undo = [f"no {session}"]
+    if wish.kind is MirrorKind.SPAN:
+        routed = _is_routed(wish.destination, running)
+        port = [f"interface {wish.destination}", *(["  switchport"] if routed else []), "  switchport monitor"]
+        body = [f"  source interface {wish.source} {wish.copied}", f"  destination interface {wish.destination}", "  no shut"]
+        undo += [f"interface {wish.destination}", "  no switchport monitor", *(["  no switchport"] if routed else [])]
+        return Commands((*port, session, *body), tuple(undo), reads)
+    known = ORIGIN.search(running)
+    if known and known[1] != wish.origin:
+        said = gettext_noop("the origin of all ERSPAN sessions of this device is %(known)s. Give --origin %(known)s")
+        raise CannotRender.of(said, known=known[1])
+    lines = [] if known else [f"monitor erspan origin ip-address {wish.origin} global"]
+    undo += [] if known else [f"no monitor erspan origin ip-address {wish.origin} global"]
+    lines += [
+        f"{session} type erspan-source",
+        f"  erspan-id {wish.number}",
+        "  vrf default",
+        f"  destination ip {wish.collector}",
+        f"  ip dscp {wish.dscp}",
+        f"  source interface {wish.source} {wish.copied}",
+        "  no shut",
+    ]
+    return Commands(tuple(lines), tuple(undo), reads)
+
+
+def _is_routed(port: str, running: str) -> bool:
+    """Whether its section says so; the default of a port depends on the model."""
+    section = re.search(rf"^interface {re.escape(port)}[ \t\r]*\n((?:[ \t].*\n?)*)", running, re.MULTILINE | re.IGNORECASE)
+    return section is not None and re.search(r"^\s+no switchport\s*$", section[1], re.MULTILINE) is not None
+
+
+MIRRORS = MirrorDrafts(range(1, 33), frozenset({MirrorKind.SPAN, MirrorKind.ERSPAN}), numbers_in(SESSION), draft)
