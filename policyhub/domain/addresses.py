@@ -11,6 +11,8 @@ Interval = tuple[int, int]
 Family = Literal[4, 6]
 MAX4 = 2**32 - 1
 MAX6 = 2**128 - 1
+OCTETS = {str(octet): octet for octet in range(256)}
+PREFIX_LENGTHS = {str(bits): bits for bits in range(33)}
 WILDCARD_LIMIT_BITS = 12  # an IOS wildcard with more scattered free bits would expand to over 4096 intervals
 
 
@@ -42,8 +44,13 @@ def complement(intervals: tuple[Interval, ...], top: int) -> tuple[Interval, ...
 
 
 def intersect(a: tuple[Interval, ...], b: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    if a is b:
+    """Either itself, not a copy, when the other holds all of it."""
+    if not a or not b:
+        return ()
+    if len(b) == 1 and b[0][0] <= a[0][0] and a[-1][1] <= b[0][1]:
         return a
+    if len(a) == 1 and a[0][0] <= b[0][0] and b[-1][1] <= a[0][1]:
+        return b
     result: list[Interval] = []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -67,6 +74,8 @@ class AddressSet:
     @classmethod
     def of(cls, *texts: str) -> AddressSet:
         """From prefixes, single addresses or `low-high` ranges. Raises ValueError."""
+        if len(texts) == 1 and (single := _parse4(texts[0])) is not None:
+            return cls((single,))
         v4: list[Interval] = []
         v6: list[Interval] = []
         for text in texts:
@@ -120,7 +129,11 @@ class AddressSet:
         return AddressSet(intersect(self.v4, complement(other.v4, MAX4)), intersect(self.v6, complement(other.v6, MAX6)))
 
     def intersection(self, other: AddressSet) -> AddressSet:
-        return AddressSet(intersect(self.v4, other.v4), intersect(self.v6, other.v6))
+        v4, v6 = intersect(self.v4, other.v4), intersect(self.v6, other.v6)
+        for known in (self, other):
+            if v4 is known.v4 and v6 is known.v6:
+                return known
+        return AddressSet(v4, v6)
 
     def covers(self, other: AddressSet) -> bool:
         return other.minus(self).is_empty
@@ -147,6 +160,27 @@ ANY4 = AddressSet(((0, MAX4),))
 ANY6 = AddressSet((), ((0, MAX6),))
 ANY = AddressSet(((0, MAX4),), ((0, MAX6),))
 NOWHERE = AddressSet()
+
+
+def quad_number(text: str) -> int | None:
+    """A dotted quad without zeros in front as integer; None when it is none."""
+    try:
+        first, second, third, last = text.split(".")
+        return OCTETS[first] << 24 | OCTETS[second] << 16 | OCTETS[third] << 8 | OCTETS[last]
+    except (KeyError, ValueError):
+        return None
+
+
+def _parse4(text: str) -> Interval | None:
+    """The plain spellings, which most texts have: `ipaddress` takes ten times as long. None for any other."""
+    address, slash, length = text.partition("/")
+    base, bits = quad_number(address), PREFIX_LENGTHS.get(length)
+    if base is None or (slash and bits is None):
+        return None
+    if not slash or bits == 32 or bits is None:
+        return (base, base)
+    wild = MAX4 >> bits
+    return (base & ~wild, base | wild)
 
 
 def _parse(text: str) -> tuple[int, int, Family]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import sub
+from typing import NamedTuple, overload
 
 MOVE = r"(?:\x08{1,90}|\x1b\[\d{1,3}D)"  # how a pager goes back over its own words
 # every repetition is bounded: a line of a million dashes must cost no more than a line of words
@@ -16,8 +20,7 @@ REMNANTS = ("\x08", "\x1b", "\x00", "ore", "ORE")  # what PAGER or TERMINAL matc
 TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x08+|\x00")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """`number` is 1-based; `text` is stripped; `indent` counts leading blanks (a tab is one)."""
 
     number: int
@@ -84,28 +87,65 @@ def reopened(known: Block | None, again: Block) -> Block:
     return again if known is None else Block(known.line, [*known.children, *again.children])
 
 
-def _raw_lines(text: str) -> Iterator[str]:
-    """As split would give them, without all of them in memory a second time."""
-    start = 1 if text.startswith("\ufeff") else 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start:end]
-        start = end + 1
-    yield text[start:]
+class Lines(Sequence[Line]):
+    """The lines of a text, made when they are asked for: all of them at once are four times the text.
 
+    longest: characters of the longest as it stands in the text.
+    """
 
-def read_lines(text: str) -> list[Line]:
-    """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
-    lines: list[Line] = []
-    is_clean = not any(mark in text for mark in REMNANTS)
-    for number, raw in enumerate(_raw_lines(text), 1):
-        if not is_clean and any(mark in raw for mark in REMNANTS):
+    __slots__ = ("_is_clean", "_starts", "_text", "longest")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_clean = not any(mark in text for mark in REMNANTS)
+        starts = array("Q", [1 if text.startswith("\ufeff") else 0])
+        while (end := text.find("\n", starts[-1])) >= 0:
+            starts.append(end + 1)
+        starts.append(len(text) + 1)
+        self.longest = max(map(sub, starts[1:], starts)) - 1
+        self._starts = starts
+        if len(starts) > 2 and text.endswith("\n"):
+            starts.pop()
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __iter__(self) -> Iterator[Line]:
+        text, made = self._text, self._made
+        for number, (start, end) in enumerate(pairwise(self._starts), 1):
+            yield made(number, text[start : end - 1])
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Line]: ...
+
+    def __getitem__(self, at: int | slice) -> Line | list[Line]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        index = range(len(self))[at]
+        return self._made(index + 1, self._text[self._starts[index] : self._starts[index + 1] - 1])
+
+    def _made(self, number: int, raw: str) -> Line:
+        if not self._is_clean and any(mark in raw for mark in REMNANTS):
             raw = TERMINAL.sub("", PAGER.sub("", raw))
         body = raw.rstrip()
-        text_only = body.lstrip()
-        lines.append(Line(number, len(body) - len(text_only), text_only))
-    if lines and not lines[-1].text and text.endswith("\n"):
-        lines.pop()
-    return lines
+        text = body.lstrip()
+        return Line(number, len(body) - len(text), text)
+
+    def at(self, number: int) -> Line:
+        """The line of a number, 1-based. Raises IndexError."""
+        return self[number - 1]
+
+    def get(self, number: int) -> Line | None:
+        """None when the text has no such line."""
+        return self[number - 1] if 0 < number < len(self._starts) else None
+
+
+def read_lines(text: str) -> Lines:
+    """Every line, blank ones too, so that numbers are those of an editor. BOM, CR and pager remnants are taken off."""
+    return Lines(text)
 
 
 def read_blocks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from policyhub.domain.device_config import Route
 from policyhub.vendorkit.blocks import Block, Line
@@ -19,29 +19,27 @@ ROUTE_VALUES = ("name", "tag", "track", "description", "metric", "minimum-interv
 ROUTE_BARE = ("permanent", "bfd", "fast-detect", "global", "dhcp")
 
 
-def without_banners(ledger: LineLedger, lines: list[Line]) -> list[Line]:
+def without_banners(ledger: LineLedger, lines: Sequence[Line]) -> Iterator[Line]:
     """Banners are free text between two delimiters; a banner that never ends is its first line only."""
-    kept: list[Line] = []
     missing: set[str] = set()
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        words = line.text.split(None, 2)
-        if line.indent or len(words) < 3 or words[0] != "banner":
-            kept.append(line)
+    behind = 0
+    for at, line in enumerate(lines):
+        if at < behind:
+            continue
+        words = () if line.indent or not line.text.startswith("banner") else line.text.split(None, 2)
+        if len(words) < 3 or words[0] != "banner":
+            yield line
             continue
         ledger.understood(line.number)
         mark = "^C" if words[2].startswith("^C") else words[2][0]
         if mark in words[2][len(mark) :] or mark in missing:
             continue
-        end = next((i for i in range(at, len(lines)) if mark in lines[i].text), None)
+        end = next((i for i in range(at + 1, len(lines)) if mark in lines[i].text), None)
         if end is None:
             missing.add(mark)
             continue
         ledger.understood(*range(line.number, lines[end].number + 1))
-        at = end + 1
-    return kept
+        behind = end + 1
 
 
 def note_selectors(selectors: set[str], block: Block) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.services import MAX_PORT
-from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.blocks import Lines, read_lines
 from policyhub.vendorkit.json_lines import Document, Node, read_json
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, number_in, prefix_set
@@ -25,26 +25,26 @@ MOST_TEXT = 400
 class JsonBooks:
     """A text while it is read. `document` holds its values."""
 
-    lines: list[Line]
+    lines: Lines
     ledger: LineLedger = field(default_factory=LineLedger)
     document: Document = field(default_factory=Document)
-    by_number: dict[int, Line] = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str) -> JsonBooks:
         """Total: lines that break the grammar are unparsed with their reason."""
         books = cls(read_lines(text))
-        books.by_number = {line.number: line for line in books.lines}
-        kept: list[Line] = []
+        first, starts = "", set()
         for line in books.lines:
-            is_markup = (kept[0] if kept else line).text.startswith("<")  # a tag, a text or a comment may look like a prompt
+            is_markup = (first or line.text).startswith("<")  # a tag, a text or a comment may look like a prompt
             if not is_markup and (is_prompt(line.text) or line.text.startswith(REMARKS)):
                 books.ledger.understood(line.number)
             elif line.text:
-                kept.append(line)
-        if any(line.text[0] == "<" for line in kept):
+                first = first or line.text
+                starts.add(line.text[0])
+        kept = (line for line in books.ledger.unbooked(books.lines) if line.text)
+        if "<" in starts:
             books.document = read_xml(kept)
-        elif any(line.text[0] in "{[" for line in kept):
+        elif starts & {"{", "["}:
             books.document = read_json(kept)
         for number, reason in books.document.odd.items():
             books.refuse(range(number, number + 1), reason)
@@ -68,7 +68,7 @@ class JsonBooks:
     def ignore(self, node: Node) -> None:
         """Sensitive lines are counted apart."""
         for number in node.numbers:
-            line = self.by_number.get(number)
+            line = self.lines.get(number)
             if line is None or not line.text:
                 continue
             if is_sensitive(line.text):
@@ -78,14 +78,14 @@ class JsonBooks:
 
     def refuse(self, numbers: range, reason: str) -> None:
         for number in numbers:
-            line = self.by_number.get(number)
+            line = self.lines.get(number)
             if line is not None and line.text.strip(BRACKETS):
                 self.ledger.unparsed(line, reason)
 
     def finish(self) -> None:
         """Lines that nobody has booked: brackets are understood, everything else is unparsed."""
-        for line in self.lines:
-            if line.text and not self.ledger.is_booked(line.number):
+        for line in self.ledger.unbooked(self.lines):
+            if line.text:
                 if line.text.strip(BRACKETS) and not line.text.startswith(MARKUP):
                     self.ledger.unparsed(line, NOT_UNDERSTOOD)
                 else:
@@ -93,7 +93,8 @@ class JsonBooks:
 
     def text_of(self, node: Node) -> str:
         """The source of a value, on one line."""
-        found = " ".join(self.by_number[number].text for number in node.numbers[:40] if number in self.by_number)
+        lines = (self.lines.get(number) for number in node.numbers[:40])
+        found = " ".join(line.text for line in lines if line is not None)
         return found[:MOST_TEXT]
 
     def config(self, platform: str) -> DeviceConfig:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.sharing import Pool
 
 TOKEN = re.compile(
     r"[\s\x00]+|(?P<punctuation>[{}\[\]:,])|(?P<string>\"(?:[^\"\\\n]|\\.){0,100000}\")|(?P<word>[-+.\w]{1,4000})|(?P<odd>[^\n])"
@@ -75,6 +76,7 @@ class _Reader:
     def __init__(self) -> None:
         self.document = Document()
         self.stack: list[_Frame] = []
+        self.pool = Pool()
 
     def value(self, node: Node) -> None:
         """Put a value where the text stands."""
@@ -94,7 +96,8 @@ class _Reader:
         else:
             self.document.odd.setdefault(node.line, "a value without a name")
 
-    def string(self, text: str, line: int) -> None:
+    def string(self, written: str, line: int) -> None:
+        text = self.pool(_unquoted(written))
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.node.members is not None and not frame.wants_value:
             if frame.key is not None:
@@ -145,7 +148,7 @@ class _Reader:
             self.stack[-1].key, self.stack[-1].wants_value = None, False
 
 
-def read_json(lines: list[Line]) -> Document:
+def read_json(lines: Iterable[Line]) -> Document:
     """All values of the lines. Total; time grows with the text."""
     reader = _Reader()
     last = 0
@@ -156,13 +159,13 @@ def read_json(lines: list[Line]) -> Document:
             if kind == "punctuation":
                 reader.punctuation(found[0], line.number)
             elif kind == "string":
-                reader.string(_unquoted(found[0]), line.number)
+                reader.string(found[0], line.number)
             elif kind == "word":
                 frame = reader.stack[-1] if reader.stack else None
                 if frame is None or (frame.node.members is not None and not frame.wants_value) or not _is_literal(found[0]):
                     reader.document.odd.setdefault(line.number, "not JSON")
                 else:
-                    reader.value(Node(line.number, line.number, text="" if found[0] == "null" else found[0]))
+                    reader.value(Node(line.number, line.number, text="" if found[0] == "null" else reader.pool(found[0])))
             elif kind == "odd":
                 reader.document.odd.setdefault(line.number, "not JSON")
     for frame in reader.stack:

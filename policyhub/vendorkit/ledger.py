@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 
 from policyhub.domain.device_config import Unparsed
-from policyhub.vendorkit.blocks import Block, Line
+from policyhub.vendorkit.blocks import Block, Line, Lines
 from policyhub.vendorkit.lexing import NotUnderstood
 
 SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "dscp", "police", "queue", "trust", "pfc")
@@ -17,6 +17,7 @@ SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "d
 SENSITIVE = re.compile("|".join(f"(?<![a-z]){w}|{w}(?![a-z])" for w in SENSITIVE_WORDS), re.IGNORECASE)
 NOT_UNDERSTOOD = "not understood"
 MAX_LINE = 4000  # no device writes a longer line of policy; searching patterns in one costs the square of its length
+UNDERSTOOD, IGNORED, SPECIAL = 1, 2, 4  # marks of a line; it may bear several
 MAX_TEXT = 400  # of an Unparsed line; binary rubbish may hold megabytes without a line break
 
 
@@ -77,13 +78,22 @@ def _any_of(patterns: list[str]) -> re.Pattern[str]:
 class LineLedger:
     """Books for one text. A line may be booked more than once; unparsed wins over understood, understood over ignored."""
 
-    _understood: set[int] = field(default_factory=set)
-    _ignored: set[int] = field(default_factory=set)
-    _special: set[int] = field(default_factory=set)
+    _books: bytearray = field(default_factory=bytearray)  # one byte per line: a set of numbers takes seventy
     _unparsed: dict[int, Unparsed] = field(default_factory=dict)
 
     def understood(self, *numbers: int) -> None:
-        self._understood.update(numbers)
+        for number in numbers:
+            self._book(number, UNDERSTOOD)
+
+    def _book(self, number: int, mark: int) -> None:
+        try:
+            self._books[number] |= mark
+        except IndexError:
+            self._books.extend(bytes(number + 1 - len(self._books)))
+            self._books[number] |= mark
+
+    def _marked(self, number: int) -> int:
+        return self._books[number] if number < len(self._books) else 0
 
     def unparsed(self, line: Line, reason: str) -> None:
         """The first reason given for a line stays."""
@@ -103,20 +113,22 @@ class LineLedger:
         if is_sensitive(line.text):
             self.unparsed(line, reason)
         else:
-            self._ignored.add(line.number)
+            self._book(line.number, IGNORED)
 
     def excuse(self, number: int) -> None:
         """A sensitive line that a row of `special` takes by something else than its own text (a path)."""
-        self._special.add(number)
+        self._book(number, SPECIAL)
 
     def is_understood(self, number: int) -> bool:
-        return number in self._understood
+        return self._marked(number) & UNDERSTOOD != 0
 
     def is_booked(self, number: int) -> bool:
-        return number in self._understood or number in self._ignored or number in self._special or number in self._unparsed
+        return self._marked(number) != 0 or number in self._unparsed
 
-    def without_long(self, lines: Iterable[Line], long_ones: re.Pattern[str] | None = None) -> list[Line]:
+    def without_long(self, lines: Iterable[Line], long_ones: re.Pattern[str] | None = None) -> Sequence[Line]:
         """Lines that may be configuration; the others are booked. long_ones: lines that may be of any length."""
+        if isinstance(lines, Lines) and lines.longest <= MAX_LINE:
+            return lines
         kept: list[Line] = []
         for line in lines:
             if len(line.text) <= MAX_LINE or (long_ones is not None and long_ones.match(line.text)):
@@ -132,17 +144,12 @@ class LineLedger:
         stack = [(block, False) for block in blocks]
         while stack:
             block, inside = stack.pop()
-            if block.line.number in self._understood:  # most are, and nothing of what follows is for them
+            if self._marked(block.line.number) & UNDERSTOOD:  # most are, and nothing of what follows is for them
                 if block.children:
                     stack.extend((child, inside) for child in block.children)
                 continue
             if not self.is_booked(block.number):
-                if ignored.takes(block.text) or (inside and not is_sensitive(block.text)):
-                    self._ignored.add(block.number)
-                elif ignored.excuses(block.text):
-                    self._special.add(block.number)
-                else:
-                    self.unparsed(block.line, reason(block.text))
+                self._settle_one(block.line, ignored, inside, reason)
             if block.children:
                 below = inside or ignored.opens(block.text)
                 stack.extend((child, below) for child in block.children)
@@ -152,25 +159,47 @@ class LineLedger:
         if self.is_booked(line.number):
             return
         if not is_sensitive(line.text) and (ignored.lines.match(place) or ignored.blocks.match(place)):
-            self._ignored.add(line.number)
+            self._book(line.number, IGNORED)
         elif is_sensitive(line.text) and ignored.excuses(place):
-            self._special.add(line.number)
+            self._book(line.number, SPECIAL)
         else:
             self.unparsed(line, reason)
 
-    def settle_lines(self, lines: Iterable[Line], ignored: IgnoreList, is_comment: Callable[[str], bool]) -> None:
+    def _settle_one(self, line: Line, ignored: IgnoreList, inside: bool, reason: Callable[[str], str]) -> None:
+        if ignored.takes(line.text) or (inside and not is_sensitive(line.text)):
+            self._book(line.number, IGNORED)
+        elif ignored.excuses(line.text):
+            self._book(line.number, SPECIAL)
+        else:
+            self.unparsed(line, reason(line.text))
+
+    def settle_lines(
+        self, lines: Sequence[Line], ignored: IgnoreList, is_comment: Callable[[str], bool] = lambda text: False
+    ) -> None:
         """The same for platforms that are not made of indented blocks."""
-        blocks = [Block(line) for line in lines if line.text and not is_comment(line.text)]
-        self.settle(blocks, ignored)
+        for line in self.unbooked(lines):
+            if line.text and not is_comment(line.text):
+                self._settle_one(line, ignored, False, lambda _: NOT_UNDERSTOOD)
+
+    def unbooked(self, lines: Sequence[Line]) -> Iterator[Line]:
+        """Lines that nobody has booked, blank ones too; the others of a text are not even made."""
+        if isinstance(lines, Lines):
+            yield from (lines.at(number) for number in range(1, len(lines) + 1) if not self.is_booked(number))
+        else:
+            yield from (line for line in lines if not self.is_booked(line.number))
 
     @property
     def ignored_lines(self) -> tuple[int, ...]:
-        return tuple(sorted(self._ignored - self._understood - self._unparsed.keys()))
+        return self._only(IGNORED)
 
     @property
     def special_lines(self) -> tuple[int, ...]:
         """Sensitive lines excused one by one."""
-        return tuple(sorted(self._special - self._understood - self._unparsed.keys()))
+        return self._only(SPECIAL)
+
+    def _only(self, mark: int) -> tuple[int, ...]:
+        marks = enumerate(self._books)
+        return tuple(n for n, marked in marks if marked & (mark | UNDERSTOOD) == mark and n not in self._unparsed)
 
     @property
     def unparsed_lines(self) -> tuple[Unparsed, ...]:

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from policyhub.domain.addresses import MAX4, AddressSet, Interval, normalise
+from policyhub.domain.addresses import MAX4, AddressSet, Interval, normalise, quad_number
 from policyhub.domain.services import MAX_PORT, ports_except
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 UNIT_BPS = {"": 1, "bps": 1, "k": 10**3, "kbps": 10**3, "m": 10**6, "mbps": 10**6, "g": 10**9, "gbps": 10**9, "t": 10**12}
-OCTETS = {str(octet): octet for octet in range(256)}
 RATE = re.compile(r"^(\d{1,15}(?:\.\d{1,6})?)([a-z]*)$", re.IGNORECASE)
 
 
@@ -95,18 +94,12 @@ def is_decimal(text: str) -> bool:
 
 def ipv4_number(text: str) -> int | None:
     """A dotted quad as integer; None when it is not one."""
-    parts = text.split(".")
-    if len(parts) != 4:
-        return None
-    value = 0
-    for part in parts:
-        octet = OCTETS.get(part)
-        if octet is None:
-            if not is_decimal(part) or len(part) > 3 or int(part) > 255:
-                return None
-            octet = int(part)  # written with zeros in front
-        value = value << 8 | octet
-    return value
+    plain = quad_number(text)
+    parts = text.split(".") if plain is None else []
+    if len(parts) != 4 or not all(is_decimal(part) and len(part) <= 3 for part in parts):
+        return plain
+    octets = [int(part) for part in parts]  # written with zeros in front
+    return int.from_bytes(octets, "big") if max(octets) <= 255 else None
 
 
 def host_set(text: str) -> AddressSet | None:
@@ -152,7 +145,7 @@ def wildcard_set(address: str, wildcard: str, budget: Budget | None = None) -> A
 def _free_bits(base: int, wild: int, address: str, budget: Budget | None) -> AddressSet:
     if wild & (wild + 1) == 0:
         low = base & (MAX4 ^ wild)
-        return AddressSet(((low, low + wild),))
+        return AddressSet(((low, low + wild if wild else low),))
     if budget is not None:  # asked before the work is done; the lowest free bits are one interval, the others double it
         budget.spend(1 << min(32, (wild & (wild + 1)).bit_count()))
     try:

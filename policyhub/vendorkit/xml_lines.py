@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import html
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.json_lines import MOST_DEPTH, Document, Node
@@ -51,16 +51,16 @@ class _Element:
 
 @dataclass(slots=True)
 class _Reader:
-    """`text` is the lines joined; `starts` tells where each begins."""
+    """`text` is the lines joined; `starts` tells where each begins, `numbers` which it is."""
 
-    lines: list[Line]
     text: str
-    starts: list[int]
+    starts: array[int]
+    numbers: array[int]
     document: Document = field(default_factory=Document)
     stack: list[_Element] = field(default_factory=list)
 
     def line_at(self, at: int) -> int:
-        return self.lines[max(0, bisect_right(self.starts, at) - 1)].number
+        return self.numbers[max(0, bisect_right(self.starts, at) - 1)]
 
     def odd(self, at: int, reason: str) -> None:
         self.document.odd.setdefault(self.line_at(at), reason)
@@ -126,11 +126,18 @@ class _Reader:
             self.document.roots.append(Node(element.line, node.end, members={element.tag: node}))
 
 
-def read_xml(lines: list[Line]) -> Document:
+def read_xml(lines: Iterable[Line]) -> Document:
     """Roots are objects with one member, the root element. Total; time grows with the text."""
-    starts = [0, *accumulate(len(line.text) + 1 for line in lines)][: len(lines)]
-    reader = _Reader(lines, "\n".join(line.text for line in lines), starts)
-    if lines:
+    texts: list[str] = []
+    starts, numbers, at = array("Q"), array("Q"), 0
+    for line in lines:
+        texts.append(line.text)
+        starts.append(at)
+        numbers.append(line.number)
+        at += len(line.text) + 1
+    reader = _Reader("\n".join(texts), starts, numbers)
+    del texts
+    if numbers:
         reader.run()
     return reader.document
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
@@ -117,10 +117,9 @@ def adopts(parent: str, child: str) -> bool:
     return HEADER.match(parent) is not None and ENTRY.match(child) is not None and not child.startswith("no ")
 
 
-def _without_texts(ledger: LineLedger, lines: list[Line]) -> list[Line]:
+def _without_texts(ledger: LineLedger, lines: Sequence[Line]) -> Iterator[Line]:
     """Texts and certificates end with a line `EOF`; one that never ends is its first line only."""
     last = max((at for at, line in enumerate(lines) if line.text == "EOF"), default=-1)
-    kept: list[Line] = []
     inside = False
     for at, line in enumerate(lines):
         if inside or (TEXTS.match(line.text) and at < last):
@@ -128,8 +127,7 @@ def _without_texts(ledger: LineLedger, lines: list[Line]) -> list[Line]:
             following = lines[at + 1].text if at + 1 < len(lines) else ""
             inside = line.text != "EOF" or following.startswith(("<", "-----BEGIN"))  # a key follows its certificate
         else:
-            kept.append(line)
-    return kept
+            yield line
 
 
 def _note_users(reading: Reading, block: Block) -> None:

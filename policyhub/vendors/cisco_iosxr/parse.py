@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
@@ -84,7 +84,8 @@ def parse(text: str) -> DeviceConfig:
         found = VERSION.match(line.text[:300])
         reading.version = reading.version or (found["version"] if found else "")
     kept = without_banners(reading.ledger, reading.ledger.without_long(lines))
-    blocks = read_blocks(_without_rpl(reading.ledger, kept), lambda line: line.startswith(("!", "#")), adopts)
+    last = max((line.number for line in lines if RPL_END.match(line.text)), default=0)
+    blocks = read_blocks(_without_rpl(reading.ledger, kept, last), lambda line: line.startswith(("!", "#")), adopts)
     for block in blocks:
         dispatch(reading, block, IGNORED, _handler, _note_users)
     policies = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *reading.policies]
@@ -109,25 +110,25 @@ def adopts(parent: str, child: str) -> bool:
     return HEADER.match(parent) is not None and ENTRY.match(child) is not None and not child.startswith("no ")
 
 
-def _without_rpl(ledger: LineLedger, lines: list[Line]) -> list[Line]:
-    """Route policies and their sets are texts of their own, from the header to `end-policy` or `end-set`."""
-    last = max((at for at, line in enumerate(lines) if RPL_END.match(line.text)), default=-1)
-    kept: list[Line] = []
+def _without_rpl(ledger: LineLedger, lines: Iterable[Line], last: int) -> Iterator[Line]:
+    """Route policies and their sets are texts of their own, from the header to `end-policy` or `end-set`.
+
+    last: number of the last line that ends one.
+    """
     header = ""
-    for at, line in enumerate(lines):
+    for line in lines:
         if header and line.text and line.indent == 0 and not RPL_TEXT.match(line.text):
             header = ""  # a text that never ended
-        if not header and line.indent == 0 and at < last and RPL.match(line.text):
+        if not header and line.indent == 0 and line.number < last and RPL.match(line.text):
             header = line.text
         if not header:
-            kept.append(line)
+            yield line
             continue
         if line.text and not line.text.startswith(("!", "#")):
             path = line.text if line.text == header else f"{header}\n{line.text}"
             _book_rpl(ledger, line, path)
         if RPL_END.match(line.text):
             header = ""
-    return kept
 
 
 def _book_rpl(ledger: LineLedger, line: Line, path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -135,7 +135,7 @@ def _book_frames(reading: Reading) -> None:
                     reading.ledger.understood(*(number for number in one.numbers if number not in settings))
 
 
-def _left_over(reading: Reading, tree: Tree, lines: list[Line]) -> Iterator[Block]:
+def _left_over(reading: Reading, tree: Tree, lines: Sequence[Line]) -> Iterator[Block]:
     """Tables that nobody reads, tables below entries of those that are read, and lines that belong nowhere."""
     for scope in reading.scopes:
         for name, nodes in scope.tables.items():
@@ -150,7 +150,7 @@ def _left_over(reading: Reading, tree: Tree, lines: list[Line]) -> Iterator[Bloc
         yield from (Block(line) for setting in vdom.settings.values() for line in setting.lines)
 
 
-def _block(node: Node, lines: list[Line]) -> Block:
+def _block(node: Node, lines: Sequence[Line]) -> Block:
     """The header with every line below; a line number is also a place in the list."""
     return Block(node.line, [Block(lines[number - 1]) for number in node.all_numbers() if number != node.line.number])
 

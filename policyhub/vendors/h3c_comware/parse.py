@@ -142,7 +142,7 @@ def _dispatch(reading: Reading, block: Block) -> None:
             name = f"object-policy {kind} {name_behind(block.text, ' '.join(block.words[:2]))}"
             reading.object_policies.setdefault(name, block)
         elif text.startswith("ipv6 policy-based-route "):
-            system.read_node(reading, Block(replace(block.line, text=block.text[5:]), block.children))
+            system.read_node(reading, Block(block.line._replace(text=block.text[5:]), block.children))
         elif word in HANDLERS:
             HANDLERS[word](reading, block)
         else:

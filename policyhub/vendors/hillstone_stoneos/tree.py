@@ -6,12 +6,13 @@ Indentation tells what belongs to a block whose header is not known; without any
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from sys import intern
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import MAX_LINE, LineLedger
+from policyhub.vendorkit.sharing import Pool
 
 WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')
 # `SG-6000# `, `hostname(config)# `, `hostname(vsys-a)(config-policy)# `
@@ -85,8 +86,9 @@ class Node:
 
 
 class _Builder:
-    def __init__(self, lines: list[Line], ledger: LineLedger) -> None:
+    def __init__(self, lines: Iterable[Line], ledger: LineLedger) -> None:
         self.ledger = ledger
+        self.pool = Pool()
         self.root = Node(0, -1, "")
         self.stack = [self.root]
         self.context = ""
@@ -129,7 +131,7 @@ class _Builder:
             top = self.stack[-1]
             if line.text.startswith("no ") and self._takes_away(top, line):
                 continue
-            node = Node(line.number, line.indent, line.text, self.context)
+            node = Node(line.number, line.indent, self.pool(line.text), self.context)
             top.adopt(node)
             if id(top) in self.beginnings:
                 _note(self.beginnings[id(top)], node)
@@ -203,5 +205,5 @@ def _note(index: dict[str, list[Node]], node: Node) -> None:
         index.setdefault(" ".join(words[:count]), []).append(node)
 
 
-def read_tree(lines: list[Line], ledger: LineLedger) -> Node:
+def read_tree(lines: Iterable[Line], ledger: LineLedger) -> Node:
     return _Builder(lines, ledger).build()

@@ -69,7 +69,7 @@ def _as_new(child: Block) -> Block:
         return child
     second = words[1].lower()
     text = " ".join([SIDES.get(second, second), *words[2:]])
-    return replace(child, line=replace(child.line, text=text))
+    return replace(child, line=child.line._replace(text=text))
 
 
 def read_default(reading: Reading, block: Block) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -73,7 +73,7 @@ class Context:
 class Reading(Collected):
     """Everything found in one text, over all contexts. lines: of the text, the first is number 1."""
 
-    lines: list[Line]
+    lines: Sequence[Line]
     budget: Budget = field(default_factory=Budget)
 
     def take(self, *nodes: Node | None) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.blocks import Line, Lines, read_lines
 from policyhub.vendorkit.ledger import IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, score
 from policyhub.vendorkit.xtables.build import Built, build
@@ -73,7 +73,7 @@ def is_comment(text: str) -> bool:
     return text.startswith("#")
 
 
-def read(text: str) -> tuple[Reading, Built, list[Line]]:
+def read(text: str) -> tuple[Reading, Built, Lines]:
     """Shared by the parser and the counters."""
     lines = read_lines(text)
     reading = Reading()
@@ -94,18 +94,13 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading, built, lines = read(text)
     addresses, services, groups = reading.sets.objects()
-    reading.ledger.settle(_left(reading.ledger, lines), IGNORED)
+    reading.ledger.settle_lines(lines, IGNORED, is_comment)
     return DeviceConfig(
         platform=NAME, hostname=reading.hostname, lines=len(lines), policies=tuple(built.policies),
         qos_policies=tuple(built.qos_policies), addresses=addresses, services=services, groups=groups,
         ignored=reading.ledger.ignored_lines, unparsed=reading.ledger.unparsed_lines, nat_rules=tuple(built.nat_rules),
         evaluation=built.evaluation, version=reading.release, special=reading.ledger.special_lines,
     )  # fmt: skip
-
-
-def _left(ledger: LineLedger, lines: list[Line]) -> list[Block]:
-    """Lines that nobody has booked."""
-    return [Block(line) for line in lines if line.text and not is_comment(line.text) and not ledger.is_booked(line.number)]
 
 
 def _line(reading: Reading, line: Line) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.blocks import Lines, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.rendering import is_prompt
@@ -39,15 +39,14 @@ def is_comment(text: str) -> bool:
     return text.startswith("#")
 
 
-def read(text: str) -> tuple[Reading, Built, list[Line], str]:
+def read(text: str) -> tuple[Reading, Built, Lines, str]:
     """Shared by the parser and the counters."""
     lines = read_lines(text)
     reading = Reading()
     prompts = [line for line in lines if is_prompt(line.text) and "{" not in line.text]
     reading.ledger.understood(*(line.number for line in prompts))
     host = next((found[1] for line in prompts if (found := HOSTNAME.match(line.text))), "")
-    skipped = {line.number for line in prompts}
-    read_ruleset(reading, [line for line in lines if line.text and line.number not in skipped])
+    read_ruleset(reading, (line for line in reading.ledger.unbooked(lines) if line.text))
     return reading, build(reading), lines, host
 
 
@@ -55,8 +54,7 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     reading, built, lines, host = read(text)
     addresses, services, groups = objects(reading)
-    blocks = [Block(line) for line in lines if line.text and not is_comment(line.text)]
-    reading.ledger.settle(blocks, IGNORED)
+    reading.ledger.settle_lines(lines, IGNORED, is_comment)
     return DeviceConfig(
         platform=NAME,
         hostname=host,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
@@ -21,7 +21,7 @@ OBJECTS: dict[str, tuple[str, ...]] = {  # kind -> first words of the lines in i
 COMMAND = "a command, not configuration"
 
 
-def read_ruleset(reading: Reading, lines: list[Line]) -> None:
+def read_ruleset(reading: Reading, lines: Iterable[Line]) -> None:
     for statement in split(tree(tokens(lines)), blocks=True):
         _guarded(reading, statement, lambda part: _top(reading, part))
 

@@ -9,7 +9,7 @@ from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, parse_dscp
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, TCP, UDP, Service
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, number_in, prefix_set
 from policyhub.vendorkit.xtables.facts import NAMES
@@ -58,7 +58,7 @@ class _Fields:
         return Match(self.source, self.destination, self.services(), (), (), self.dscp, tuple(self.conditions))
 
 
-def read_lists(root: Branch, ledger: LineLedger, by_number: dict[int, Line]) -> Lists:
+def read_lists(root: Branch, ledger: LineLedger, by_number: Lines) -> Lists:
     lists = Lists()
     bindings = _bindings(root)
     for name, acl in root.items("acl"):
@@ -66,7 +66,7 @@ def read_lists(root: Branch, ledger: LineLedger, by_number: dict[int, Line]) -> 
         family = FAMILIES.get(kind, 0)
         rules: list[Rule] = []
         classes: list[QosClass] = []
-        numbered = [(number, rule) for number, rule in acl.items("rule")]
+        numbered = list(acl.items("rule"))
         numbered.sort(key=lambda pair: int(pair[0]) if is_decimal(pair[0]) and len(pair[0]) < 9 else 10**9)
         for number, branch in numbered:
             rule = _rule(number, branch, family, ledger, by_number)
@@ -98,7 +98,7 @@ def _bindings(root: Branch) -> dict[str, list[Binding]]:
     return found
 
 
-def _rule(number: str, branch: Branch, family: int, ledger: LineLedger, by_number: dict[int, Line]) -> Rule:
+def _rule(number: str, branch: Branch, family: int, ledger: LineLedger, by_number: Lines) -> Rule:
     fields = _Fields(ANY_OF[family], ANY_OF[family])
     enabled = True
     match = branch.at("match")
@@ -107,7 +107,7 @@ def _rule(number: str, branch: Branch, family: int, ledger: LineLedger, by_numbe
             _match(fields, path, family)
         except NotUnderstood as error:
             for line in lines:
-                ledger.unparsed(by_number[line], str(error))
+                ledger.unparsed(by_number.at(line), str(error))
             fields.conditions.append(" ".join(path))
             enabled = False
     action = branch.at("action")

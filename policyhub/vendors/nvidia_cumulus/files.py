@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
@@ -173,14 +174,13 @@ class Settings:
             raise NotUnderstood("the setting is not understood")
 
 
-def read_settings(lines: list[Line], root: Branch, ledger: LineLedger) -> list[Line]:
+def read_settings(lines: Iterable[Line], root: Branch, ledger: LineLedger) -> Iterator[Line]:
     """Lines that are no settings."""
-    rest: list[Line] = []
     settings = Settings(root)
     for line in lines:
         found = SETTING.match(line.text)
         if found is None:
-            rest.append(line)
+            yield line
             continue
         head = found[1].partition(".")[0]
         if head in WITHOUT_QOS:
@@ -188,14 +188,12 @@ def read_settings(lines: list[Line], root: Branch, ledger: LineLedger) -> list[L
             continue
         with ledger.booking(line):
             settings.read(found[1], found[2], line.number)
-    return rest
 
 
-def read_rules(lines: list[Line], ruleset: Ruleset, ledger: LineLedger) -> list[Line]:
+def read_rules(lines: Iterable[Line], ruleset: Ruleset, ledger: LineLedger) -> Iterator[Line]:
     """`[iptables]` sections of policy.d with their variables. Lines that belong to none are given back."""
     section = ""
     variables: dict[str, str] = {}
-    rest: list[Line] = []
     for line in lines:
         opened = SECTION.match(line.text)
         variable = VARIABLE.match(line.text)
@@ -208,8 +206,7 @@ def read_rules(lines: list[Line], ruleset: Ruleset, ledger: LineLedger) -> list[
         elif section and RULE.match(line.text):
             _rule(line, section, variables, ruleset, ledger)
         else:
-            rest.append(line)
-    return rest
+            yield line
 
 
 def _rule(line: Line, section: str, variables: dict[str, str], ruleset: Ruleset, ledger: LineLedger) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.blocks import Line, Lines, read_lines
 from policyhub.vendorkit.ledger import IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.xtables.build import build
@@ -48,8 +49,7 @@ def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
     ledger = LineLedger()
-    by_number = {line.number: line for line in lines}
-    kept = [line for line in ledger.without_long(lines) if line.text and not line.text.startswith("#")]
+    kept = (line for line in ledger.without_long(lines) if line.text and not line.text.startswith("#"))
     ruleset = Ruleset()
     files_root = Branch()
     rest = read_rules(kept, ruleset, ledger)
@@ -57,13 +57,10 @@ def parse(text: str) -> DeviceConfig:
     reading = read_nvue(rest, text, ledger)
     _merge(reading.root, files_root)
     built = build(ruleset, Context(SetTable()), ledger)
-    lists = read_lists(reading.root, ledger, by_number)
+    lists = read_lists(reading.root, ledger, lines)
     qos = read_qos(reading.root)
-    _book(reading, ledger, by_number)
-    ledger.settle(
-        [Block(line) for line in lines if line.text and not line.text.startswith("#") and not ledger.is_booked(line.number)],
-        IGNORED,
-    )
+    _book(reading, ledger, lines)
+    ledger.settle_lines(lines, IGNORED, lambda line: line.startswith("#"))
     return DeviceConfig(
         platform=NAME,
         hostname=reading.root.value("system", "hostname") or _host(lines),
@@ -85,7 +82,7 @@ def parse(text: str) -> DeviceConfig:
     )
 
 
-def _host(lines: list[Line]) -> str:
+def _host(lines: Iterable[Line]) -> str:
     return next((found[1] for line in lines if (found := HOST.search(line.text))), "")
 
 
@@ -96,16 +93,16 @@ def _merge(root: Branch, other: Branch) -> None:
         for word, child in source.children.items():
             known = into.children.get(word)
             if known is None:
-                into.children[word] = child
+                into.adopt(word, child)
             else:
-                known.lines += child.lines
+                known.name_on(child.lines)
                 stack.append((known, child))
 
 
-def _book(reading: Reading, ledger: LineLedger, by_number: dict[int, Line]) -> None:
+def _book(reading: Reading, ledger: LineLedger, by_number: Lines) -> None:
     """A line of NVUE is understood when its branch is read; the words from the root stand for it on the ignore list."""
     for path, lines in _paths(reading.root, ledger):
-        wanted = [number for number in lines if number in reading.nvue_lines and not ledger.is_booked(number)]
+        wanted = [number for number in lines if reading.nvue_lines.is_understood(number) and not ledger.is_booked(number)]
         if not wanted:
             continue
         if _is_read(path):
@@ -113,7 +110,7 @@ def _book(reading: Reading, ledger: LineLedger, by_number: dict[int, Line]) -> N
             continue
         words = " ".join(path) + " "
         for number in wanted:
-            line = by_number[number]
+            line = by_number.at(number)
             if IGNORED.takes(words):
                 ledger.ignore(Line(number, 0, "x"))
             elif IGNORED.excuses(words.strip()):
@@ -122,9 +119,9 @@ def _book(reading: Reading, ledger: LineLedger, by_number: dict[int, Line]) -> N
                 ledger.unparsed(line, "the branch is not understood")
 
 
-def _paths(root: Branch, ledger: LineLedger) -> list[tuple[tuple[str, ...], list[int]]]:
+def _paths(root: Branch, ledger: LineLedger) -> list[tuple[tuple[str, ...], Sequence[int]]]:
     """Deepest words first, so that a line is judged by the longest path that it names. Lists are read as a whole."""
-    found: list[tuple[tuple[str, ...], list[int]]] = []
+    found: list[tuple[tuple[str, ...], Sequence[int]]] = []
     stack: list[tuple[tuple[str, ...], Branch]] = [((), root)]
     while stack:
         path, branch = stack.pop()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.json_lines import Node, read_json
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import is_decimal
+from policyhub.vendorkit.sharing import Pool
 from policyhub.vendorkit.xtables.options import split_words
 
 PASTE = re.compile(r"^(?:\\e\[\?2004[hl])+\s*")  # "bracketed paste", when a terminal's record spells its escapes
@@ -21,16 +23,40 @@ RANGE = re.compile(r"^(.*?)(\d{1,6})-(?:\1)?(\d{1,6})$")  # `swp1-4`, in the gui
 DEFAULT_GLOBAL = "default-global"
 MOST_SPREAD = 1024
 MOST_PATH = 60
+MOST_SHARED = 8  # lines of a word that are no list yet: one more to a tuple copies it
+NOTHING: Mapping[str, Branch] = MappingProxyType({})
 MOST_PORTS = 20_000  # all lists of a text together
 
 
 @dataclass(slots=True)
 class Branch:
-    """A word and the words below it. lines: where it is named."""
+    """A word and the words below it. lines: where it is named. Most words have nothing below, and are named once."""
 
-    lines: list[int] = field(default_factory=list)
-    children: dict[str, Branch] = field(default_factory=dict)
+    lines: list[int] | tuple[int, ...] = ()
+    children: Mapping[str, Branch] = field(default_factory=lambda: NOTHING)
     known_lines: tuple[int, ...] | None = None
+
+    def child(self, word: str, lines: tuple[int, ...] = ()) -> Branch:
+        """The one below that word, made when there is none; named on those lines, too."""
+        known = self.children.get(word)
+        if known is None:
+            known = Branch(lines)
+            self.adopt(word, known)
+        elif lines and (not known.lines or known.lines[-1] != lines[-1]):
+            known.name_on(lines)
+        return known
+
+    def adopt(self, word: str, child: Branch) -> None:
+        if isinstance(self.children, dict):
+            self.children[word] = child
+        else:
+            self.children = {word: child}
+
+    def name_on(self, lines: Sequence[int]) -> None:
+        if isinstance(self.lines, list):
+            self.lines += lines
+        else:
+            self.lines = [*self.lines, *lines] if len(self.lines) > MOST_SHARED else (*self.lines, *lines)
 
     def at(self, *path: str) -> Branch | None:
         branch: Branch | None = self
@@ -51,16 +77,14 @@ class Branch:
                 yield single, branch
 
     def put(self, path: list[str], line: int) -> None:
-        branch = self
+        branch, lines = self, (line,)
         for word in path[:MOST_PATH]:
-            branch = branch.children.setdefault(word, Branch())
-            if not branch.lines or branch.lines[-1] != line:
-                branch.lines.append(line)
+            branch = branch.child(word, lines)
 
     def take(self, path: list[str]) -> None:
         """`nv unset`."""
         above = self.at(*path[:-1])
-        if above is not None and path:
+        if above is not None and path and isinstance(above.children, dict):
             above.children.pop(path[-1], None)
 
     def all_lines(self) -> tuple[int, ...]:
@@ -83,7 +107,7 @@ class Branch:
             path, branch = stack.pop()
             if not branch.children and path:
                 yield path, tuple(branch.lines)
-            stack.extend(((*path, word), child) for word, child in reversed(branch.children.items()))
+            stack.extend(((*path, word), child) for word, child in reversed([*branch.children.items()]))
 
 
 def spread(name: str) -> list[str]:
@@ -115,20 +139,20 @@ def numbers(name: str, most: int) -> list[int]:
 class Reading:
     root: Branch = field(default_factory=Branch)
     header: dict[str, str] = field(default_factory=dict)
-    nvue_lines: set[int] = field(default_factory=set)
+    nvue_lines: LineLedger = field(default_factory=LineLedger)
 
 
-def read_nvue(lines: list[Line], text: str, ledger: LineLedger) -> Reading:
-    """`text` is what the lines are of. Lines of NVUE are kept in `nvue_lines`; booking is up to who understands the branch."""
-    reading = Reading()
+def read_nvue(lines: Iterable[Line], text: str, ledger: LineLedger) -> Reading:
+    """`text` is what the lines are of. Lines of NVUE are booked in `nvue_lines`; booking is up to who understands the branch."""
+    reading, pool = Reading(), Pool()
     rest: list[Line] = []
     for line in lines:
         if line.text.startswith("\\e["):
             line = Line(line.number, line.indent, PASTE.sub("", line.text))
         found = COMMAND.match(line.text)
         if found:
-            words = split_words(found[2])
-            reading.nvue_lines.add(line.number)
+            words = [*map(pool, split_words(found[2]))]
+            reading.nvue_lines.understood(line.number)
             if found[1] == "set":
                 reading.root.put(words, line.number)
             else:
@@ -149,13 +173,13 @@ def read_nvue(lines: list[Line], text: str, ledger: LineLedger) -> Reading:
 
 def _json(reading: Reading, lines: list[Line], ledger: LineLedger) -> None:
     document = read_json(lines)
-    by_number = {line.number: line for line in lines}
-    for number, reason in document.odd.items():
-        ledger.unparsed(by_number[number], reason)
+    for line in lines if document.odd else ():
+        if line.number in document.odd:
+            ledger.unparsed(line, document.odd[line.number])
     for root in document.roots:
         for part in root.items or [root]:
             header, body = part.get("header"), part.get("set")
-            reading.nvue_lines.update(part.numbers)
+            reading.nvue_lines.understood(*part.numbers)
             if header is not None:
                 ledger.understood(*header.numbers)
                 reading.header |= {name: value.text for name, value in header.pairs()}
@@ -169,17 +193,15 @@ def _json_branch(root: Branch, node: Node) -> None:
     while stack:
         branch, here = stack.pop()
         for name, value in here.pairs():
-            below = branch.children.setdefault(name, Branch())
-            below.lines.append(value.line)
-            if value.end != value.line:
-                below.lines.append(value.end)
+            below = branch.child(name)
+            below.name_on((value.line,) if value.end == value.line else (value.line, value.end))
             if value.members is not None:
                 stack.append((below, value))
             elif value.items is not None:
                 for item in value.items:
-                    below.children.setdefault(item.text, Branch()).lines.append(item.line)
+                    below.child(item.text).name_on((item.line,))
             elif value.text:
-                below.children.setdefault(value.text, Branch()).lines.append(value.line)
+                below.child(value.text).name_on((value.line,))
 
 
 class _Yaml:
@@ -215,15 +237,15 @@ class _Yaml:
             self.block_indent = None
             return False
         if self.stack:
-            self.stack[-1][1].lines.append(line.number)
-            self.reading.nvue_lines.add(line.number)
+            self.stack[-1][1].name_on((line.number,))
+            self.reading.nvue_lines.understood(line.number)
         return True
 
     def _item(self, line: Line, indent: int) -> None:
         while len(self.stack) > 1 and self.stack[-1][0] >= indent:
             self.stack.pop()
         self.stack[-1][1].put([line.text[2:].strip("'\"")], line.number)
-        self.reading.nvue_lines.add(line.number)
+        self.reading.nvue_lines.understood(line.number)
 
     def _key(self, line: Line, indent: int, found: re.Match[str]) -> None:
         name, value = found[1].strip("'\""), (found[2] or "").strip()
@@ -235,13 +257,13 @@ class _Yaml:
             self.stack = [(-1, self.reading.root)]
         while len(self.stack) > 1 and self.stack[-1][0] >= indent:
             self.stack.pop()
-        branch = self.stack[-1][1].children.setdefault(name, Branch())
-        branch.lines.append(line.number)
-        self.reading.nvue_lines.add(line.number)
+        branch = self.stack[-1][1].child(name)
+        branch.name_on((line.number,))
+        self.reading.nvue_lines.understood(line.number)
         if value in ("|", ">", "|-", ">-"):
             self.block_indent = indent
         elif value and value != "{}":
-            branch.children.setdefault(value.strip("'\""), Branch()).lines.append(line.number)
+            branch.child(value.strip("'\"")).name_on((line.number,))
         self.stack.append((indent, branch))
 
 

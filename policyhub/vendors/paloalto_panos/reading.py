@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import AddressSet
@@ -67,7 +67,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading:
-    lines: list[Line]
+    lines: Sequence[Line]
     ledger: LineLedger = field(default_factory=LineLedger)
     hostname: str = ""
     version: str = ""

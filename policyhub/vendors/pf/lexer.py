@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from policyhub.vendorkit.blocks import Line
@@ -15,15 +15,19 @@ MOST_TOKENS = 20_000
 
 @dataclass(slots=True)
 class Statement:
-    """One statement, and the lines it stands on. text: as written, on one line."""
+    """One statement, and the numbers of the lines it stands on. text: as written, on one line.
 
-    lines: list[Line]
+    expanded: its tokens with macros replaced, None when it uses none.
+    """
+
+    numbers: tuple[int, ...]
     text: str
-    tokens: list[str] = field(default_factory=list)
+    expanded: list[str] | None = None
+    is_macro: bool = False
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(line.number for line in self.lines)
+    def tokens(self) -> list[str]:
+        """Made again for whoever asks: the tokens of all statements together are ten times the text."""
+        return [] if self.is_macro else tokens_of(self.text) if self.expanded is None else self.expanded
 
 
 def tokens_of(text: str) -> list[str]:
@@ -40,23 +44,23 @@ def _without_comment(text: str) -> str:
     return text
 
 
-def statements(lines: list[Line]) -> Iterator[Statement]:
+def statements(lines: Iterable[Line]) -> Iterator[Statement]:
     """Logical lines: a backslash or an open brace goes on in the next one."""
-    held: list[Line] = []
+    held: list[int] = []
     parts: list[str] = []
     for line in lines:
         text = _without_comment(line.text)
         goes_on = text.endswith("\\")
         text = text.removesuffix("\\").rstrip()
         if text or held:
-            held.append(line)
+            held.append(line.number)
             parts.append(text)
-        whole = " ".join(parts)
+        whole = " ".join(parts) if len(parts) > 1 else text
         if held and not goes_on and not (whole.count("{") > whole.count("}") and len(held) < 500):
-            yield Statement(held, whole)
+            yield Statement(tuple(held), whole)
             held, parts = [], []
     if held:
-        yield Statement(held, " ".join(parts))
+        yield Statement(tuple(held), " ".join(parts))
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.objects import ObjectGroup
 from policyhub.domain.rules import Action, Binding, Policy, Rule
-from policyhub.vendorkit.blocks import read_lines
+from policyhub.vendorkit.blocks import Lines, read_lines
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
 from policyhub.vendorkit.operands import NameTable, address_table
@@ -29,17 +30,25 @@ SIGNS = (
 )
 KINDS = {"nat": NatKind.SOURCE, "rdr": NatKind.DESTINATION, "binat": NatKind.STATIC}
 NO_RULES = ("set", "scrub")
+DIRECTIONS = ("in", "out")
 NOTE = "quick rules first, then the others from the last to the first: the same as pf's last match"
 
 
 @dataclass(slots=True)
 class _Reading:
+    """rules: by direction, and whether they are quick."""
+
+    lines: Lines
     ledger: LineLedger = field(default_factory=LineLedger)
     macros: Macros = field(default_factory=Macros)
     tables: NameTable[AddressSet] = field(default_factory=address_table)
     groups: list[ObjectGroup] = field(default_factory=list)
-    rules: list[tuple[Draft, Statement]] = field(default_factory=list)
+    rules: defaultdict[tuple[str, bool], list[Rule]] = field(default_factory=lambda: defaultdict(list))
+    rule_count: int = 0
     nat_rules: list[NatRule] = field(default_factory=list)
+
+
+Reader = Callable[[_Reading, Statement, list[str]], None]
 
 
 def looks_like(text: str) -> float:
@@ -49,19 +58,17 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    reading = _Reading()
-    found = list(statements(reading.ledger.without_long(lines)))
-    for statement in found:
-        if not reading.macros.define(statement.text):
-            statement.tokens = reading.macros.expand(tokens_of(statement.text))
-        if statement.tokens[:1] == ["table"]:
-            _try(reading, statement, _table)
-    for statement in found:
-        if not statement.tokens:
+    reading = _Reading(lines)
+    found = [statement for statement in statements(reading.ledger.without_long(lines)) if not _is_table(reading, statement)]
+    found.reverse()
+    while found:  # what has become a rule is forgotten at once: rulesets are long
+        statement = found.pop()
+        tokens = statement.tokens()
+        if tokens:
+            _try(reading, statement, tokens, _statement)
+        else:
             reading.ledger.understood(*statement.numbers)
-        elif statement.tokens[0] != "table":
-            _try(reading, statement, _statement)
-    policies = tuple(_policy(reading, direction) for direction in ("in", "out")) if reading.rules else ()
+    policies = tuple(_policy(reading, direction) for direction in DIRECTIONS) if reading.rule_count else ()
     return DeviceConfig(
         platform=NAME, hostname="", lines=len(lines), policies=policies, groups=tuple(reading.groups),
         ignored=reading.ledger.ignored_lines, unparsed=reading.ledger.unparsed_lines, nat_rules=tuple(reading.nat_rules),
@@ -69,19 +76,31 @@ def parse(text: str) -> DeviceConfig:
     )  # fmt: skip
 
 
-def _try(reading: _Reading, statement: Statement, read: Callable[[_Reading, Statement], None]) -> None:
+def _is_table(reading: _Reading, statement: Statement) -> bool:
+    """Macros and tables are read first: rules name tables that stand below them, and macros as they are above."""
+    statement.is_macro = reading.macros.define(statement.text)
+    if "$" in statement.text and not statement.is_macro:
+        statement.expanded = reading.macros.expand(tokens_of(statement.text))
+    tokens = statement.tokens() if statement.expanded or statement.text.startswith(("table", '"')) else []
+    if tokens[:1] != ["table"]:
+        return False
+    _try(reading, statement, tokens, _table)
+    return True
+
+
+def _try(reading: _Reading, statement: Statement, tokens: list[str], read: Reader) -> None:
     try:
-        read(reading, statement)
+        read(reading, statement, tokens)
     except NotUnderstood as error:
-        for line in statement.lines:
-            reading.ledger.unparsed(line, str(error))
+        for number in statement.numbers:
+            reading.ledger.unparsed(reading.lines.at(number), str(error))
     else:
         reading.ledger.understood(*statement.numbers)
 
 
-def _table(reading: _Reading, statement: Statement) -> None:
+def _table(reading: _Reading, statement: Statement, tokens: list[str]) -> None:
     """`table <t> [persist] [const] [counters] [file "f"] [{ .. }]`. Raises NotUnderstood."""
-    words = Words(statement.tokens, 1)
+    words = Words(tokens, 1)
     name = words.next("a table")
     if not name.startswith("<") or len(name) < 3:
         raise NotUnderstood("a table has no name")
@@ -111,20 +130,26 @@ def _table(reading: _Reading, statement: Statement) -> None:
     reading.groups.append(ObjectGroup(name, "network", tuple(texts), statement.numbers))
 
 
-def _statement(reading: _Reading, statement: Statement) -> None:
+def _statement(reading: _Reading, statement: Statement, tokens: list[str]) -> None:
     """Raises NotUnderstood."""
-    first = statement.tokens[0]
-    second = statement.tokens[1] if len(statement.tokens) > 1 else ""
+    first = tokens[0]
+    second = tokens[1] if len(tokens) > 1 else ""
     if first in NO_RULES:
         return
     if first not in ACTIONS and first not in KINDS and not (first == "no" and second in KINDS):
         raise NotUnderstood("rules elsewhere" if first in ("anchor", "antispoof", "load") else NOT_UNDERSTOOD)
-    draft = read_rule(statement.tokens, reading.tables)
-    draft.match("in")  # what it cannot be is said before it counts as a rule
+    draft = read_rule(tokens, reading.tables)
+    matches = {direction: draft.match(direction) for direction in DIRECTIONS if draft.direction in ("", direction)}
     if draft.translated is not None:
         reading.nat_rules.append(_nat(draft, statement, len(reading.nat_rules) + 1))
     if first in ACTIONS:
-        reading.rules.append((draft, statement))
+        reading.rule_count += 1
+        for direction, match in matches.items():
+            rule = Rule(
+                f"rule {reading.rule_count}", ACTIONS[draft.verb], match, statement.numbers, statement.text[:400],
+                logged=draft.is_logged, comment=draft.label, references=tuple(dict.fromkeys(draft.references)),
+            )  # fmt: skip
+            reading.rules[direction, draft.is_quick].append(rule)
 
 
 def _nat(draft: Draft, statement: Statement, number: int) -> NatRule:
@@ -138,14 +163,5 @@ def _nat(draft: Draft, statement: Statement, number: int) -> NatRule:
 
 
 def _policy(reading: _Reading, direction: str) -> Policy:
-    quick: list[Rule] = []
-    others: list[Rule] = []
-    for number, (draft, statement) in enumerate(reading.rules, 1):
-        if draft.direction not in ("", direction):
-            continue
-        rule = Rule(
-            f"rule {number}", ACTIONS[draft.verb], draft.match(direction), statement.numbers, statement.text[:400],
-            logged=draft.is_logged, comment=draft.label, references=tuple(dict.fromkeys(draft.references)),
-        )  # fmt: skip
-        (quick if draft.is_quick else others).append(rule)
-    return Policy(direction, (*quick, *reversed(others)), Action.PERMIT, bindings=(Binding("", direction),), notes=(NOTE,))
+    rules = (*reading.rules[direction, True], *reversed(reading.rules[direction, False]))
+    return Policy(direction, rules, Action.PERMIT, bindings=(Binding("", direction),), notes=(NOTE,))

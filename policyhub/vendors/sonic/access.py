@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from policyhub.domain.rules import Action, Binding, Policy, Rule
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, number_in
@@ -87,7 +87,7 @@ READERS: dict[str, Reader] = {
 }  # fmt: skip
 
 
-def policies(database: Database, ledger: LineLedger, by_number: dict[int, Line]) -> list[Policy]:
+def policies(database: Database, ledger: LineLedger, by_number: Lines) -> list[Policy]:
     tables = {row.name: row for row in database.rows("ACL_TABLE")}
     rules: dict[str, list[_Found]] = {name: [] for name in tables}
     for position, row in enumerate(database.rows("ACL_RULE")):
@@ -133,7 +133,7 @@ def _bindings(table: Row) -> tuple[Binding, ...]:
     return tuple(Binding(port, direction, lines) for port in table.list("ports"))
 
 
-def _rule(row: Row, family: int, position: int, ledger: LineLedger, by_number: dict[int, Line]) -> _Found:
+def _rule(row: Row, family: int, position: int, ledger: LineLedger, by_number: Lines) -> _Found:
     draft = _Draft(Fields(family))
     # a rule of an IPv4 table with fields of IPv6 is refused by the switch; without a table the fields tell the family
     for name, node in row.node.pairs():
@@ -193,9 +193,9 @@ def _action(draft: _Draft, text: str) -> None:
         raise NotUnderstood(f"{text[:40]!r} is not an action")
 
 
-def _openconfig(root: Node, tables: dict[str, Row], ledger: LineLedger, by_number: dict[int, Line]) -> list[Policy]:
+def _openconfig(root: Node, tables: dict[str, Row], ledger: LineLedger, by_number: Lines) -> list[Policy]:
     """`acl-sets/acl-set/NAME/acl-entries/acl-entry/N`, as acl-loader reads it: for the table of that name in capitals, - as _."""
-    ledger.understood(*(n for n in root.numbers if n in by_number))
+    ledger.understood(*(n for n in root.numbers if n <= len(by_number)))
     made: list[Policy] = []
     sets = root.get("acl-sets", "acl-set")
     for title, node in sets.pairs() if sets is not None else ():
@@ -220,7 +220,7 @@ def _openconfig(root: Node, tables: dict[str, Row], ledger: LineLedger, by_numbe
     return made
 
 
-def _entry(number: str, node: Node, family: int, ledger: LineLedger, by_number: dict[int, Line], *, is_mirror: bool) -> _Found:
+def _entry(number: str, node: Node, family: int, ledger: LineLedger, by_number: Lines, *, is_mirror: bool) -> _Found:
     """In a table that mirrors, ACCEPT means to mirror."""
     draft = _Draft(Fields(family))
     sequence = node.get("config", "sequence-id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from policyhub.vendorkit.blocks import Line
@@ -37,8 +37,9 @@ class Table:
     lines: tuple[int, ...]
 
 
-def read_tables(lines: list[Line], raw: list[str]) -> Iterator[Table]:
+def read_tables(text_lines: Sequence[Line], raw: Sequence[str]) -> Iterator[Table]:
     """raw: the lines with their blanks."""
+    lines = list(text_lines)
     at = 0
     while at < len(lines):
         if not DASHES.match(lines[at].text) or at == 0:

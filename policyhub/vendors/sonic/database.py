@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.json_lines import Document, Node
 from policyhub.vendorkit.ledger import IgnoreList, LineLedger
 
@@ -68,7 +68,7 @@ class Database:
         return next((row for row in self.rows(table) if row.name == name), None)
 
 
-def read_database(document: Document, ledger: LineLedger, by_number: dict[int, Line]) -> Database:
+def read_database(document: Document, ledger: LineLedger, by_number: Lines) -> Database:
     """Rows of all roots; lines of tables that are not read are booked."""
     database = Database()
     for root in document.roots:
@@ -80,7 +80,7 @@ def read_database(document: Document, ledger: LineLedger, by_number: dict[int, L
     return database
 
 
-def _members(database: Database, root: Node, ledger: LineLedger, by_number: dict[int, Line]) -> None:
+def _members(database: Database, root: Node, ledger: LineLedger, by_number: Lines) -> None:
     for name, node in root.pairs():
         table, bar, key = name.partition("|")
         if name == "acl" and node.members is not None:
@@ -107,7 +107,7 @@ def is_reading(node: Node) -> bool:
     )
 
 
-def _operation(database: Database, item: Node, ledger: LineLedger, by_number: dict[int, Line]) -> None:
+def _operation(database: Database, item: Node, ledger: LineLedger, by_number: Lines) -> None:
     """`{"ACL_RULE_TABLE:T:R": {..}, "OP": "SET"}`; DEL and empty ones take away, so they hold nothing."""
     ledger.understood(item.line, item.end)
     for name, node in item.pairs():
@@ -131,14 +131,14 @@ def _row(database: Database, table: str, key: tuple[str, ...], node: Node, ledge
     ledger.understood(*node.numbers)
 
 
-def _ignore(node: Node, ledger: LineLedger, by_number: dict[int, Line]) -> None:
+def _ignore(node: Node, ledger: LineLedger, by_number: Lines) -> None:
     for number in node.numbers:
         line = by_number.get(number)
         if line is not None and line.text and not IGNORED.excuses(line.text):
             ledger.ignore(line, "a sensitive word in a table that is not read")
 
 
-def _unknown(table: str, node: Node, ledger: LineLedger, by_number: dict[int, Line]) -> None:
+def _unknown(table: str, node: Node, ledger: LineLedger, by_number: Lines) -> None:
     for number in node.numbers:
         line = by_number.get(number)
         if line is not None and line.text.strip("{}[], "):

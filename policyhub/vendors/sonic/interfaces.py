@@ -9,7 +9,7 @@ from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.rules import Match
 from policyhub.domain.services import ANY_SERVICE, Service
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, prefix_set
 from policyhub.vendors.sonic.database import Database, Row
@@ -72,7 +72,7 @@ def routes(database: Database) -> tuple[Route, ...]:
     return tuple(found)
 
 
-def nat_rules(database: Database, ledger: LineLedger, by_number: dict[int, Line]) -> tuple[NatRule, ...]:
+def nat_rules(database: Database, ledger: LineLedger, by_number: Lines) -> tuple[NatRule, ...]:
     found: list[NatRule] = []
     for table in ("STATIC_NAT", "STATIC_NAPT"):
         for row in database.rows(table):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from policyhub.domain.device_config import DeviceConfig, Losslessness
 from policyhub.domain.evaluation import Stage, StageKind
-from policyhub.vendorkit.blocks import Block, Line, read_lines
-from policyhub.vendorkit.json_lines import read_json
+from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.json_lines import Document, read_json
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.rendering import is_prompt
@@ -51,7 +52,7 @@ def looks_like(text: str) -> float:
     return score(text[:400_000], SIGNS)
 
 
-def hostname_of(lines: list[Line]) -> str:
+def hostname_of(lines: Iterable[Line]) -> str:
     return next((found[1] for line in lines if (found := HOST.match(line.text))), "")
 
 
@@ -60,20 +61,18 @@ def parse(text: str) -> DeviceConfig:
     lines = read_lines(text)
     ledger = LineLedger()
     kept = ledger.without_long(lines)
-    prompts = {line.number for line in kept if is_prompt(line.text) and "{" not in line.text}
-    ledger.understood(*prompts)
+    ledger.understood(*(line.number for line in kept if is_prompt(line.text) and "{" not in line.text))
     known = _tables(kept, text, ledger) if len(kept) == len(lines) else []
-    rest = [line for line in kept if line.text and line.number not in prompts and not ledger.is_booked(line.number)]
-    by_number = {line.number: line for line in lines}
-    document = read_json(rest if _has_json(rest) else [])
+    document = read_json(_rest(kept, ledger)) if any(line.text[0] in "{[" for line in _rest(kept, ledger)) else Document()
     for number, reason in document.odd.items():
-        ledger.unparsed(by_number[number], reason)
-    database = read_database(document, ledger, by_number)
+        ledger.unparsed(lines.at(number), reason)
+    database = read_database(document, ledger, lines)
+    del document
     read_lists(known, database)
-    qos = read_qos(database, ledger, by_number)
-    acls = policies(database, ledger, by_number)
-    translations = nat_rules(database, ledger, by_number)
-    ledger.settle([Block(line) for line in lines if line.text and not ledger.is_booked(line.number)], IGNORED)
+    qos = read_qos(database, ledger, lines)
+    acls = policies(database, ledger, lines)
+    translations = nat_rules(database, ledger, lines)
+    ledger.settle_lines(lines, IGNORED)
     return DeviceConfig(
         platform=NAME,
         hostname=_metadata(database, "hostname") or hostname_of(lines),
@@ -95,8 +94,8 @@ def parse(text: str) -> DeviceConfig:
     )
 
 
-def _has_json(lines: list[Line]) -> bool:
-    return any(line.text[0] in "{[" for line in lines)
+def _rest(lines: Iterable[Line], ledger: LineLedger) -> Iterator[Line]:
+    return (line for line in lines if line.text and not ledger.is_booked(line.number))
 
 
 def _metadata(database: Database, field: str) -> str:
@@ -109,7 +108,7 @@ def _version(database: Database) -> str:
     return row.word("VERSION") if row is not None else ""
 
 
-def _tables(lines: list[Line], text: str, ledger: LineLedger) -> list[Table]:
+def _tables(lines: Sequence[Line], text: str, ledger: LineLedger) -> list[Table]:
     """Tables of the command line; their lines are booked."""
     if "--" not in text:
         return []

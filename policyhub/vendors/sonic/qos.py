@@ -19,7 +19,7 @@ from policyhub.domain.qos import (
     Trust,
     parse_dscp,
 )
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import is_decimal
 from policyhub.vendors.sonic.database import Database, Row
@@ -49,7 +49,7 @@ class Qos:
     losslessness: tuple[Losslessness, ...]
 
 
-def read_qos(database: Database, ledger: LineLedger, by_number: dict[int, Line]) -> Qos:
+def read_qos(database: Database, ledger: LineLedger, by_number: Lines) -> Qos:
     users = _users(database)
     dscp_maps: list[DscpMap] = []
     for row in database.rows("DSCP_TO_TC_MAP"):
@@ -76,7 +76,7 @@ def _users(database: Database) -> dict[tuple[str, str], tuple[str, ...]]:
     return {key: tuple(ports) for key, ports in found.items()}
 
 
-def _entries(row: Row, ledger: LineLedger, by_number: dict[int, Line], most: int = 255) -> tuple[tuple[int, int], ...]:
+def _entries(row: Row, ledger: LineLedger, by_number: Lines, most: int = 255) -> tuple[tuple[int, int], ...]:
     found: list[tuple[int, int]] = []
     for name, node in row.node.pairs():
         if _small(name, most) and _small(node.text, 255):
@@ -277,7 +277,7 @@ def _marks(database: Database, dscp_maps: list[DscpMap], maps: list[QosMap]) -> 
     return found
 
 
-def _enterprise(database: Database, ledger: LineLedger, by_number: dict[int, Line]) -> tuple[QosPolicy, ...]:
+def _enterprise(database: Database, ledger: LineLedger, by_number: Lines) -> tuple[QosPolicy, ...]:
     """POLICY_TABLE of type QOS with its sections: classifiers by fields, policers, marks (Enterprise SONiC)."""
     classifiers = {row.name: row for row in database.rows("CLASSIFIER_TABLE")}
     below: dict[str, list[Row]] = {}

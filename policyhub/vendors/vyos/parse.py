@@ -45,7 +45,7 @@ def parse(text: str) -> DeviceConfig:
     lines = read_lines(text)
     ledger = LineLedger()
     root = read_tree(ledger.without_long(lines), ledger)
-    reading = Reading(root, ledger, {line.number: line for line in lines})
+    reading = Reading(root, ledger, lines)
     groups = Groups.read(reading)
     interfaces, bindings = _interfaces(reading)
     zones = _zones(reading, bindings)
@@ -141,7 +141,7 @@ def _settle(reading: Reading) -> None:
 
 def _ignore(reading: Reading, node: Node) -> None:
     for number in node.lines:
-        line = reading.by_number[number]
+        line = reading.by_number.at(number)
         if reading.ledger.is_booked(number):
             continue
         if is_sensitive(line.text):

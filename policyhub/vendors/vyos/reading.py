@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendors.vyos.tree import Node
 
@@ -14,10 +14,10 @@ from policyhub.vendors.vyos.tree import Node
 class Reading:
     root: Node
     ledger: LineLedger
-    by_number: dict[int, Line]
+    by_number: Lines
 
     def refuse(self, numbers: Iterable[int], reason: str, again: bool = False) -> None:
         """Lines that nobody has booked become unparsed; again: also those that somebody has."""
         for number in numbers:
             if again or not self.ledger.is_booked(number):
-                self.ledger.unparsed(self.by_number[number], reason)
+                self.ledger.unparsed(self.by_number.at(number), reason)

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendorkit.sharing import Pool
 
 WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s\"']+)")
 MOST_DEPTH = 60
+NOTHING: Mapping[str, Node] = MappingProxyType({})
 
 
 @dataclass(slots=True)
 class Node:
-    """children by word, in text order. own: lines that end here or open the block."""
+    """children by word, in text order. own: lines that end here or open the block. Most words have none of either."""
 
-    children: dict[str, Node] = field(default_factory=dict)
-    own: list[int] = field(default_factory=list)
+    children: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
+    own: tuple[int, ...] = ()
+
+    def child(self, word: str) -> Node:
+        """The one below that word, made when there is none."""
+        known = self.children.get(word)
+        if known is None:
+            known = Node()
+            if isinstance(self.children, dict):
+                self.children[word] = known
+            else:
+                self.children = {word: known}
+        return known
 
     def get(self, *path: str) -> Node | None:
         node: Node | None = self
@@ -61,24 +76,24 @@ class Node:
             path, node = stack.pop()
             if not node.children and path:
                 yield path, node
-            stack.extend(((*path, word), child) for word, child in reversed(node.children.items()))
+            stack.extend(((*path, word), child) for word, child in reversed([*node.children.items()]))
 
 
 def split_words(text: str) -> list[str]:
     return [double or single or plain for double, single, plain in WORD.findall(text)]
 
 
-def put(root: Node, path: list[str], number: int) -> Node:
+def put(root: Node, path: Iterable[str], number: int) -> Node:
     node = root
-    for word in path[: MOST_DEPTH + 20]:
-        node = node.children.setdefault(word, Node())
-    node.own.append(number)
+    for word in islice(path, MOST_DEPTH + 20):
+        node = node.child(word)
+    node.own = (*node.own, number)
     return node
 
 
-def read_tree(lines: list[Line], ledger: LineLedger) -> Node:
+def read_tree(lines: Iterable[Line], ledger: LineLedger) -> Node:
     """Comments, prompts and closing braces are booked; what is in the tree is booked by who reads it."""
-    root = Node()
+    root, pool = Node(), Pool()
     stack: list[list[str]] = []
     is_comment = False
     for line in lines:
@@ -89,7 +104,7 @@ def read_tree(lines: list[Line], ledger: LineLedger) -> Node:
             is_comment = (is_comment or text.startswith("/*")) and not text.endswith("*/")
             ledger.understood(line.number)
         elif text.startswith("set ") and not stack:
-            put(root, split_words(text)[1:], line.number)
+            put(root, map(pool, split_words(text)[1:]), line.number)
         elif text.startswith(("delete ", "no ")) and not stack:
             ledger.unparsed(line, "a command that takes away is no configuration")
         elif text == "}":
@@ -101,7 +116,7 @@ def read_tree(lines: list[Line], ledger: LineLedger) -> Node:
         elif text.endswith("{") and len(stack) < MOST_DEPTH:
             words = split_words(text[:-1])
             stack.append(words)
-            put(root, [word for level in stack for word in level], line.number)
+            put(root, (word for level in stack for word in level), line.number)
         else:
-            put(root, [*(word for level in stack for word in level), *split_words(text)], line.number)
+            put(root, (*(word for level in stack for word in level), *map(pool, split_words(text))), line.number)
     return root
