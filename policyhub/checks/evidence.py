@@ -17,6 +17,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "bound": (gettext_noop("Bound to an interface"), "flag"),
     "queue": (gettext_noop("Queue"), "code"),
     "interfaces": (gettext_noop("Interfaces"), "names"),
+    "undefined": (gettext_noop("Defined nowhere"), "names"),
     "schedule": (gettext_noop("Schedule"), "code"),
     "expired": (gettext_noop("Ended"), "time"),
     "reason": ("", SAID),

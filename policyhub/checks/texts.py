@@ -73,7 +73,25 @@ TEXTS = (
     gettext_noop("Whether this rule is covered by earlier ones was not decided within the budget."),
     gettext_noop('"not decided" is not "fine"; the rule may be shadowed or redundant.'),
     gettext_noop("Read the rule by hand, or simplify the rules above it. Safe: nothing on the device needs to change."),
+    gettext_noop("A list, object, group, service or chain is used here and defined nowhere."),
+    gettext_noop(
+        "It looks like protection and is none, or the file that was audited is not the whole one. Both are "
+        "worth knowing before anybody relies on the rest."
+    ),
+    gettext_noop(
+        "Define what is missing, or take the reference away. With a text that is not whole, collect it again."
+        " Safe in a quiet hour only: a list that is defined at last begins to filter at once."
+    ),
     gettext_noop("A queue that serves EF by strict priority has no policer, shaper or ceiling."),
     gettext_noop("RFC 3246 asks that EF arrivals stay below its service rate; strict priority without a limit starves the rest."),
     gettext_noop("Add a ceiling of at most a third of the port. Safe: it only bites when EF exceeds it."),
+    gettext_noop("A QoS policy is attached, or uses a class, list or child policy, that is defined nowhere."),
+    gettext_noop(
+        "Traffic that somebody believes to be in the priority queue is served as any other, or the file that "
+        "was audited is not the whole one."
+    ),
+    gettext_noop(
+        "Define what is missing, or take the reference away. Safe when done in a quiet hour: marking and "
+        "queueing of the port change at once."
+    ),
 )

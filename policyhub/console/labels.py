@@ -51,6 +51,14 @@ CHECKS: dict[str, tuple[Text, Text]] = {
     "empty-group": (_("Empty group"), _("A rule with an empty group matches nothing, or everything, depending on the platform.")),
     "unlogged-rule": (_("Rule without log"), _("What it does leaves no trace in the log.")),
     "mergeable-rules": (_("Rules that can be one"), _("They differ in one field only.")),
+    "undefined-reference": (
+        _("Defined nowhere"),
+        _("A list, object or group is used here that the configuration does not define."),
+    ),
+    "undefined-qos-reference": (
+        _("QoS part defined nowhere"),
+        _("A QoS policy, class or list is used here that the configuration does not define."),
+    ),
     "shadowed-class": (_("Shadowed class"), _("An earlier class takes all of its packets.")),
     "unused-class": (_("Unused class"), _("No policy refers to it.")),
     "ef-without-limit": (_("EF without limit"), _("One job can starve every other priority flow of the port.")),

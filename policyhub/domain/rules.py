@@ -63,6 +63,13 @@ class Rule:
     returns: bool = True
 
 
+#: Notes of a policy that is bound and stands nowhere: what the device does with the traffic of the place, by its documentation.
+UNDEFINED_PERMITS = "bound but not defined: the device permits everything"
+UNDEFINED_REFUSED = "bound but not defined: the device admits no such binding, the text is not whole"
+UNDEFINED_UNKNOWN = "bound but not defined: what the device does is not documented"
+UNDEFINED = (UNDEFINED_PERMITS, UNDEFINED_REFUSED, UNDEFINED_UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
     """Where a policy is bound: `interface` "" means global; `direction` in, out, forward, local or zone pair."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.rules import UNDEFINED_UNKNOWN, Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_lines import note_selectors
 from policyhub.vendorkit.ledger import LineLedger
@@ -55,7 +55,7 @@ def policies(reading: VlanReading, unstated: Action = Action.DENY) -> list[Polic
         own = [(vlans, line) for other, vlans, line in reading.vlan_filters if other == name]
         bindings = tuple(Binding(f"vlan {vlans}", "forward", (line,)) for vlans, line in own)
         lines = tuple(line for _, line in own)
-        notes_of = ("bound but not defined: what the device does is not documented",)
+        notes_of = (UNDEFINED_UNKNOWN,)
         found.append(Policy(f"vlan-map {name}", (), None, 0, bindings, lines, purpose="vlan-map", notes=notes_of))
     return found
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.qos import parse_dscp
-from policyhub.domain.rules import Action, Match, Rule
+from policyhub.domain.rules import UNDEFINED_UNKNOWN, Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
@@ -40,6 +40,14 @@ ONE_VALUE = (
     "tos", "vpn-instance", "fragment-type", "igmp-type", "vlan", "vni", "routing", "ip-group", "destination-option", "set-type",
 )  # fmt: skip
 FLAGS = ("ack", "fin", "psh", "rst", "syn", "urg", "established")
+
+
+def bound_only(bound: Mapping[tuple[int, str], list[tuple[Binding, str]]]) -> Iterator[Policy]:
+    """Lists that are bound and stand nowhere, by (family, name): without rules, and with a note that says so."""
+    for (family, name), pairs in bound.items():
+        bindings = tuple(binding for binding, _ in pairs)
+        lines = tuple(line for binding in bindings for line in binding.lines)
+        yield Policy(name, (), None, family, bindings, lines, notes=(UNDEFINED_UNKNOWN,))
 
 
 @dataclass(frozen=True, slots=True)

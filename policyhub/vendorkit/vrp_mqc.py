@@ -52,13 +52,15 @@ class Mqc:
     attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
 
     def read(self) -> list[QosPolicy]:
-        """Every policy with its places."""
+        """Every policy with its places; one that is applied but not defined has no classes."""
         matches = {name: _classifier(self, block) for name, block in self.classifiers.items()}
         behaviors = {name: _behavior(self, block) for name, block in self.behaviors.items()}
-        return [
+        found = [
             QosPolicy(name, _classes(self, block, matches, behaviors), tuple(self.attachments.get(name, ())), block.numbers)
             for name, block in self.policies.items()
         ]
+        loose = ((name, tuple(places)) for name, places in self.attachments.items() if name not in self.policies)
+        return [*found, *(QosPolicy(name, (), at, tuple(n for one in at for n in one.lines)) for name, at in loose)]
 
 
 def _classifier(mqc: Mqc, block: Block) -> ClassMatch:

@@ -18,7 +18,7 @@ from tests.checks.make import device, policy, rule
 DOCS = Path(__file__).parents[2] / "docs" / "checks"
 CONTRACT = {
     "zombie-rule", "no-hit-evidence", "shadowed-rule", "redundant-rule", "overbroad-rule", "any-any", "expired-rule",
-    "disabled-rule", "unlogged-rule", "ef-without-limit",
+    "disabled-rule", "unlogged-rule", "ef-without-limit", "undefined-reference", "undefined-qos-reference",
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
-from policyhub.domain.rules import Binding
+from policyhub.domain.rules import UNDEFINED_UNKNOWN, Binding
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_lines import excuse_paths, note_selectors, static_route
@@ -36,7 +36,7 @@ GAPS = Gaps(
     None,
     "empty: what the device does is not documented",
     None,
-    "bound but not defined: what the device does is not documented",
+    UNDEFINED_UNKNOWN,
 )
 SIGNS = (
     (r"^! device: .*\(.*EOS-", 0.9),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.addresses import ANY4, ANY6, NOWHERE, AddressSet, Interval, normalise
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, parse_dscp
-from policyhub.domain.rules import Action, Match, Policy, Rule
+from policyhub.domain.rules import UNDEFINED_UNKNOWN, Action, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, WITH_PORTS, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, host_set, number_in, prefix_set, range_set
@@ -110,7 +110,7 @@ def policies(reading: Reading) -> list[Policy]:
     for name, bound in reading.traffic_bindings.items():
         if name not in reading.traffic_policies:
             lines = tuple(line for binding in bound for line in binding.lines)
-            notes = ("bound but not defined: what the device does is not documented",)
+            notes = (UNDEFINED_UNKNOWN,)
             found.append(Policy(name, (), None, 0, tuple(bound), lines, notes=notes))
     return found
 

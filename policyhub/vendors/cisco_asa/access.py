@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import ANY, ANY6, AddressSet
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.rules import UNDEFINED_REFUSED, Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, ipv4_number, is_decimal, number_in, range_set
@@ -117,7 +117,7 @@ def policies(reading: Reading) -> list[Policy]:
     for name, bindings in reading.bindings.items():
         if name not in reading.entries:
             lines = tuple(line for binding in bindings for line in binding.lines)
-            notes = ("bound but not defined: the device admits no such binding, the text is not whole",)
+            notes = (UNDEFINED_REFUSED,)
             found.append(Policy(name, (), None, bindings=tuple(bindings), lines=lines, notes=notes))
     return found
 

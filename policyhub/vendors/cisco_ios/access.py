@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-from policyhub.domain.rules import Action, Policy
+from policyhub.domain.rules import UNDEFINED_PERMITS, Action, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_acl import AclSyntax
 from policyhub.vendorkit.ios_reading import AccessList, Gaps, collect, list_policies
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendors.cisco_ios.reading import NAMES, Reading
 
-GAPS = Gaps(
-    Action.PERMIT, "empty: the device permits everything", Action.PERMIT, "bound but not defined: the device permits everything"
-)
+GAPS = Gaps(Action.PERMIT, "empty: the device permits everything", Action.PERMIT, UNDEFINED_PERMITS)
 SYNTAX = AclSyntax(NAMES, bare_services=True, numbered_remarks=False)
 HEADER = re.compile(
     r"^(?:(?P<ip>ip|ipv6|mac) access-list (?:(?P<form>standard|extended|role-based|fqdn) )?(?P<name>\S+)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policyhub.domain.objects import Zone
-from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
+from policyhub.domain.rules import UNDEFINED_UNKNOWN, Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendors.cisco_ios.reading import Reading
@@ -50,7 +50,7 @@ def policies(reading: Reading) -> list[Policy]:
     for name, bindings in bound.items():
         if name not in reading.inspect_policies:
             lines = tuple(line for binding in bindings for line in binding.lines)
-            notes = ("bound but not defined",)
+            notes = (UNDEFINED_UNKNOWN,)
             found.append(Policy(name, (), Action.DENY, 0, tuple(bindings), lines, purpose="zone-pair", notes=notes))
     return found
 

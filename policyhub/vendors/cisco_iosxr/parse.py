@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Stage, StageKind
-from policyhub.domain.rules import Action, Policy
+from policyhub.domain.rules import UNDEFINED_PERMITS, Action, Policy
 from policyhub.vendorkit.blocks import Block, Line, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
@@ -38,7 +38,7 @@ GAPS = Gaps(
     None,
     "empty: what the device does is not documented",
     Action.PERMIT,
-    "bound but not defined: the device permits everything",
+    UNDEFINED_PERMITS,
 )
 IPV6_NOTE = "the device permits nd-na and nd-ns before the final deny"
 COMMON_NOTE = "common list: what nothing matches is asked of the interface's own list"

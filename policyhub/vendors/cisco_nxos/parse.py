@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.qos import Marker
-from policyhub.domain.rules import Policy
+from policyhub.domain.rules import UNDEFINED_PERMITS, UNDEFINED_UNKNOWN, Action, Policy
 from policyhub.vendorkit.blocks import Block, read_blocks, read_lines
 from policyhub.vendorkit.ios_acl import ENTRY
 from policyhub.vendorkit.ios_groups import read_group
@@ -42,8 +42,8 @@ IGNORED = IgnoreList.of(PACKAGE)
 GAPS = Gaps(
     None,
     "empty: what the device does is not documented",
-    None,
-    "bound but not defined: what the device does is not documented",
+    Action.PERMIT,  # Nexus 7000 command reference, ip access-group: a deleted ACL does not affect traffic on the interface
+    UNDEFINED_PERMITS,
 )
 IPV6_NOTE = "the device permits nd-na, nd-ns, router-advertisement and router-solicitation before the final deny"
 SIGNS = (
@@ -84,13 +84,20 @@ def parse(text: str) -> DeviceConfig:
     blocks = read_blocks(kept, lambda line: line.startswith("!"), adopts)
     for block in blocks:
         dispatch(reading, block, IGNORED, _handler, _note_users, _reason)
-    policies: list[Policy] = [*list_policies(reading, ACL, GAPS, IPV6_NOTE), *vlan_policies(reading)]
+    policies: list[Policy] = [*map(_as_documented, list_policies(reading, ACL, GAPS, IPV6_NOTE)), *vlan_policies(reading)]
     found = [*qos_policies(reading.mqc), *default_marks(reading)]
     lossless = qos.losslessness(reading, found)
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
     made = reading.config(NAME, len(lines), policies, found)
     return replace(made, losslessness=lossless, qos_maps=table_maps(reading, found))
+
+
+def _as_documented(policy: Policy) -> Policy:
+    """What a name that is bound and not defined does is documented for interfaces only, not for lines, SNMP or NTP."""
+    if UNDEFINED_PERMITS not in policy.notes or any(binding.direction != "local" for binding in policy.bindings):
+        return policy
+    return replace(policy, default=None, notes=(UNDEFINED_UNKNOWN,))
 
 
 def adopts(parent: str, child: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
-from policyhub.vendorkit.vrp_acl import ENTRY, Acl, AclDialect, collect, is_number, rules
+from policyhub.vendorkit.vrp_acl import ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
 from policyhub.vendorkit.vrp_lines import quoted_words, take_direction
 from policyhub.vendors.h3c_comware.reading import NAMES, AclKey, Reading, take_acl
 
@@ -122,10 +122,11 @@ def policies(reading: Reading) -> list[Policy]:
     )
     bound, uses = _by_list(reading, reading.bindings), _by_list(reading, reading.uses)
     uncounted = _by_list(reading, reading.uncounted)
-    return [
+    found = [
         _policy(reading, dialect, acl, bound.get(key, []), uses.get(key, []), uncounted.get(key, []))
         for key, acl in lists.items()
     ]
+    return [*found, *bound_only({key: pairs for key, pairs in bound.items() if key not in lists})]
 
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import re
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
-from policyhub.vendorkit.vrp_acl import BARE_COUNT, ENTRY, Acl, AclDialect, collect, is_number, rules
+from policyhub.vendorkit.vrp_acl import BARE_COUNT, ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
 from policyhub.vendors.huawei_vrp.reading import NAMES, AclKey, Reading
 
 DIALECT = AclDialect(NAMES)
@@ -105,7 +105,7 @@ def read_shown(reading: Reading, blocks: list[Block]) -> None:
 
 
 def policies(reading: Reading) -> list[Policy]:
-    """Configured lists, and lists only seen in a display output."""
+    """Configured lists, lists only seen in a display output, and names that are bound but not defined."""
     lists = dict(reading.configured)
     for key, shown in reading.shown.items():
         known = reading.resolve(key)
@@ -119,7 +119,8 @@ def policies(reading: Reading) -> list[Policy]:
     uses: dict[AclKey, list[str]] = {}
     for at, use in reading.selectors.items():
         uses.setdefault(reading.resolve(at), []).append(use)
-    return [_policy(reading, acl, bound.get(key, []), uses.get(key, [])) for key, acl in lists.items()]
+    found = [_policy(reading, acl, bound.get(key, []), uses.get(key, [])) for key, acl in lists.items()]
+    return [*found, *bound_only({key: pairs for key, pairs in bound.items() if key not in lists})]
 
 
 def _policy(reading: Reading, acl: Acl, bound: list[tuple[Binding, str]], use: list[str]) -> Policy:
