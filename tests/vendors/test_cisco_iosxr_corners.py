@@ -182,9 +182,8 @@ def test_version_name_and_what_a_route_policy_holds() -> None:
 
 
 def test_a_list_without_its_indentation_is_whole_and_a_removed_one_is_gone() -> None:
-    assert [r.name for p in parse("ipv4 access-list A\n10 permit tcp any any\n20 deny ipv4 any any\n").policies for r in p.rules] == [
-        "A 10", "A 20",
-    ]  # fmt: skip
+    flat = parse("ipv4 access-list A\n10 permit tcp any any\n20 deny ipv4 any any\n")
+    assert [rule.name for policy in flat.policies for rule in policy.rules] == ["A 10", "A 20"]
     gone = parse(
         "ipv4 access-list A\n 10 permit tcp any any\nno ipv4 access-list A\nethernet-services access-list M\n 10 deny any any\n"
     )

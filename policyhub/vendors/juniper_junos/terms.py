@@ -278,18 +278,31 @@ def _kinds(draft: Draft, family: int) -> tuple[Interval, ...] | None:
         types = _cut(types, complement(found, 255) if negated else found, ((0, 255),))
     codes: list[int] | None = None
     for kid in draft.codes:
-        values = {icmp_code(word.word, protocol) for word in kid.active()}
-        listed = {value for value in values if value is not None}
+        listed = {number for word in kid.active() for number in _codes(word.word, protocol)}
         codes = sorted(set(range(256)) - listed if kid.word.endswith("-except") else listed)
     if codes is None:
         return normalise((low * 256, high * 256 + 255) for low, high in types)
     return normalise((kind * 256 + code,) * 2 for low, high in types for kind in range(low, high + 1) for code in codes)
 
 
-def _kind(text: str, protocol: int) -> tuple[Interval, ...]:
+def _codes(text: str, protocol: int) -> range:
+    span = _span(text)
+    low, high = span or (known := icmp_code(text, protocol) or 0, known)
+    return range(low, high + 1)
+
+
+def _span(text: str) -> Interval | None:
+    """`1-3` of types and codes; None for anything else."""
     low, dash, high = text.partition("-")
     if dash and is_decimal(low) and is_decimal(high) and int(low) <= int(high) <= 255:
-        return ((int(low), int(high)),)
+        return int(low), int(high)
+    return None
+
+
+def _kind(text: str, protocol: int) -> tuple[Interval, ...]:
+    span = _span(text)
+    if span is not None:
+        return (span,)
     found = NAMES.icmp_type(text, protocol)
     if found is None:
         raise NotUnderstood(f"{text[:40]!r} is not an ICMP type")
