@@ -67,7 +67,11 @@ def swap_words(rng: random.Random, body: bytes) -> bytes:
     return b" ".join(words)
 
 
-MUTATIONS: tuple[Mutation, ...] = (lose_lines, cut, flip_bytes, reorder, repeat, swap_words)
+def odd_numbers(rng: random.Random, body: bytes) -> bytes:
+    return body.replace(b"0", rng.choice(["99999", "²", "-1", "x", ""]).encode(), rng.randrange(1, 9))
+
+
+MUTATIONS: tuple[Mutation, ...] = (lose_lines, cut, flip_bytes, reorder, repeat, swap_words, odd_numbers)
 
 
 def bodies(platform: str) -> list[bytes]:
