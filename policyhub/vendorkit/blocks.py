@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import sub
 from typing import NamedTuple, overload
@@ -38,12 +37,18 @@ class Line(NamedTuple):
         return self.text if text == self.text else text
 
 
-@dataclass(slots=True)
 class Block:
     """A line and the deeper lines below it. Most lines have none, and a list for each would double the memory of a text."""
 
-    line: Line
-    children: Sequence[Block] = ()
+    __slots__ = ("children", "indent", "number", "text")
+
+    def __init__(self, line: Line, children: Sequence[Block] = ()) -> None:
+        self.number, self.indent, self.text = line
+        self.children = children
+
+    @property
+    def line(self) -> Line:
+        return Line(self.number, self.indent, self.text)
 
     def adopt(self, child: Block) -> None:
         if isinstance(self.children, list):
@@ -52,16 +57,8 @@ class Block:
             self.children = [child]
 
     @property
-    def text(self) -> str:
-        return self.line.text
-
-    @property
-    def number(self) -> int:
-        return self.line.number
-
-    @property
     def words(self) -> list[str]:
-        return self.line.text.split()
+        return self.text.split()
 
     def walk(self) -> Iterator[Block]:
         """Itself and all descendants in line order."""
@@ -93,10 +90,11 @@ class Lines(Sequence[Line]):
     longest: characters of the longest as it stands in the text.
     """
 
-    __slots__ = ("_is_clean", "_starts", "_text", "longest")
+    __slots__ = ("_is_clean", "_last", "_starts", "_text", "longest")
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._last = Line(0, 0, "")  # that somebody asked for: JSON in one line is asked for by each of its members
         self._is_clean = not any(mark in text for mark in REMNANTS)
         starts = array("Q", [1 if text.startswith("\ufeff") else 0])
         while (end := text.find("\n", starts[-1])) >= 0:
@@ -125,7 +123,9 @@ class Lines(Sequence[Line]):
         if isinstance(at, slice):
             return [self[index] for index in range(*at.indices(len(self)))]
         index = range(len(self))[at]
-        return self._made(index + 1, self._text[self._starts[index] : self._starts[index + 1] - 1])
+        if self._last.number != index + 1:
+            self._last = self._made(index + 1, self._text[self._starts[index] : self._starts[index + 1] - 1])
+        return self._last
 
     def _made(self, number: int, raw: str) -> Line:
         if not self._is_clean and any(mark in raw for mark in REMNANTS):
@@ -165,8 +165,8 @@ def read_blocks(
         if not text or is_comment(text):
             continue
         block = Block(line)
-        while stack and stack[-1].line.indent >= indent:
-            if adopts is not None and adopts(stack[-1].line.text, text):
+        while stack and stack[-1].indent >= indent:
+            if adopts is not None and adopts(stack[-1].text, text):
                 break
             stack.pop()
         if stack:

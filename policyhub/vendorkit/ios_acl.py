@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
 from policyhub.domain.qos import parse_dscp
 from policyhub.domain.rules import Action, Match, Rule
-from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, Service
+from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ANY_SERVICE, ICMP, ICMPV6, Service, shared_service
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import (
@@ -25,7 +25,7 @@ from policyhub.vendorkit.lexing import (
     prefix_set,
     wildcard_set,
 )
-from policyhub.vendorkit.operands import NameTable, Services, as_source, with_ports
+from policyhub.vendorkit.operands import NameTable, Services, alone, as_source, with_ports
 from policyhub.vendorkit.service_names import PORT_WORDS, ServiceNames
 
 ENTRY = re.compile(r"^(?:(?:sequence )?\d+ +)?(?:permit|deny|remark|evaluate|dynamic|no) ?", re.IGNORECASE)
@@ -108,7 +108,8 @@ def verb_of(entry: Block) -> str:
 
 def read_rules(book: AclBook, family: int, name: str, form: str, entries: Sequence[Block]) -> list[Rule]:
     """In the order of sequence numbers, as the device evaluates; an entry without a number gets the highest plus 10."""
-    numbered: list[tuple[int, Rule | str]] = []
+    sequences: list[int] = []
+    items: list[Rule | str] = []
     remarks: list[str] = []
     last = 0
     for entry in entries:
@@ -119,7 +120,8 @@ def read_rules(book: AclBook, family: int, name: str, form: str, entries: Sequen
             book.ledger.understood(entry.number)
             if book.syntax.numbered_remarks:
                 sequence = sequence or last + 10
-                numbered.append((sequence, text))
+                sequences.append(sequence)
+                items.append(text)
                 last = max(last, sequence)
             else:
                 remarks.append(text)
@@ -129,20 +131,21 @@ def read_rules(book: AclBook, family: int, name: str, form: str, entries: Sequen
             sequence = sequence or written or last + 10
             book.ledger.understood(entry.number)
             title = f"{name} {sequence}"
-            numbered.append((sequence, replace(rule, name=title, hit_key=title, comment="\n".join(remarks))))
+            sequences.append(sequence)
+            items.append(replace(rule, name=title, hit_key=title, comment="\n".join(remarks)))
         except NotUnderstood as reason:
             sequence = sequence or last + 10
             book.ledger.unparsed(entry.line, str(reason))
         last = max(last, sequence)
         remarks = []
-    return _commented(sorted(numbered, key=lambda pair: pair[0]))
+    return _commented(items[at] for at in sorted(range(len(items)), key=sequences.__getitem__))
 
 
-def _commented(ordered: Iterable[tuple[int, Rule | str]]) -> list[Rule]:
+def _commented(ordered: Iterable[Rule | str]) -> list[Rule]:
     """A numbered remark belongs to the entry behind it."""
     found: list[Rule] = []
     remarks: list[str] = []
-    for _, item in ordered:
+    for item in ordered:
         if isinstance(item, str):
             remarks.append(item)
             continue
@@ -239,7 +242,7 @@ def _ports(words: Words, parts: _Parts, protocol: int | None) -> Services | None
         return None if found.unresolved else found.value
     if words.peek().lower() not in PORT_WORDS:
         return None
-    return (Service(destination_ports=syntax.names.read_ports(words, protocol, several=True)),)
+    return alone(shared_service(ALL_PROTOCOLS, ALL_PORTS, syntax.names.read_ports(words, protocol, several=True)))
 
 
 def _protocol(words: Words, parts: _Parts) -> tuple[Services, int | None]:
@@ -257,7 +260,7 @@ def _protocol(words: Words, parts: _Parts) -> tuple[Services, int | None]:
     number = names.protocol(word)
     if parts.family == 6 and number == ICMP:
         number = ICMPV6
-    return (Service.of(number),), number
+    return alone(Service.of(number)), number
 
 
 def _is_address(word: str) -> bool:

@@ -114,6 +114,16 @@ def objects_of(node: Node | None) -> Iterator[Node]:
         yield node
 
 
+def consumed(node: Node | None) -> Iterator[Node]:
+    """The same, each forgotten when the next is asked for: a hundred thousand rules as nodes take ten times the text."""
+    found = list(objects_of(node))
+    if node is not None and node.items is not None:
+        node.items = []
+    found.reverse()
+    while found:
+        yield found.pop()
+
+
 def address(text: str) -> AddressSet | None:
     """A prefix, an address or a range `A-B`; None when it is a name."""
     found = prefix_set(text) if "/" in text else host_set(text)

@@ -144,7 +144,7 @@ class LineLedger:
         stack = [(block, False) for block in blocks]
         while stack:
             block, inside = stack.pop()
-            if self._marked(block.line.number) & UNDERSTOOD:  # most are, and nothing of what follows is for them
+            if self._marked(block.number) & UNDERSTOOD:  # most are, and nothing of what follows is for them
                 if block.children:
                     stack.extend((child, inside) for child in block.children)
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, intersect, normalise
@@ -114,11 +115,17 @@ def bound(resolved: Resolved[AddressSet], unknown: AddressSet = ANY) -> AddressS
     return unknown if resolved.unresolved else resolved.value
 
 
+@lru_cache(maxsize=4096)
+def alone(service: Service) -> Services:
+    """The one service as a tuple that all who need it share."""
+    return (service,)
+
+
 def compact(services: Iterable[Service]) -> Services:
     """The same services with destination ports of equal protocol and source merged; the order of first appearance stays."""
     found = tuple(services)
     if len(found) == 1 and len(found[0].destination_ports) < 2:
-        return found  # shared, not made again
+        return alone(found[0])
     merged: dict[tuple[tuple[Interval, ...], tuple[Interval, ...]], list[Interval]] = {}
     for service in found:
         merged.setdefault((service.protocols, service.source_ports), []).extend(service.destination_ports)

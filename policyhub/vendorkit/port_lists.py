@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from policyhub.domain.addresses import Interval, complement, normalise
-from policyhub.domain.services import ALL_PORTS, ANY_SERVICE, MAX_PORT, MAX_PROTOCOL, TCP, UDP, WITH_PORTS, Service
+from policyhub.domain.services import (
+    ALL_PORTS,
+    ANY_SERVICE,
+    MAX_PORT,
+    MAX_PROTOCOL,
+    TCP,
+    UDP,
+    WITH_PORTS,
+    Service,
+    shared_service,
+)
 from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendorkit.service_names import ServiceNames
 
@@ -36,10 +46,10 @@ def service_of(
     """protocols None: none is named, so ports mean TCP and UDP. Raises NotUnderstood when ports stand with a protocol without."""
     has_ports = source != ALL_PORTS or destination != ALL_PORTS
     if protocols is None:
-        return Service(((TCP, TCP), (UDP, UDP)), source, destination) if has_ports else ANY_SERVICE
+        return shared_service(((TCP, TCP), (UDP, UDP)), source, destination) if has_ports else ANY_SERVICE
     if has_ports and not all(low == high and low in WITH_PORTS for low, high in protocols):
         raise NotUnderstood("ports are given for a protocol that has none")
-    return Service(protocols, source, destination)
+    return shared_service(protocols, source, destination)
 
 
 def protocol_list(text: str) -> tuple[Interval, ...] | None:

@@ -119,12 +119,14 @@ def _hooks(table: Table, drafts: dict[str, _Draft]) -> dict[str, tuple[str, ...]
 
 
 def _chain(built: Built, table: Table, chain: Chain, context: Context, ledger: LineLedger) -> _Draft:
-    """Rules one by one, so that what was read of each is forgotten at once: rulesets are large."""
+    """Rules one by one, so that each entry and what was read of it is forgotten at once: rulesets are large."""
     name = title(table, chain.name)
     draft = _Draft()
     rules: list[Rule] = []
     repeats: dict[str, int] = {}
-    for position, entry in enumerate(chain.entries, 1):
+    waiting, chain.entries = chain.entries[::-1], []
+    for position in range(1, len(waiting) + 1):
+        entry = waiting.pop()
         facts = _read(table, entry, context, ledger)
         if facts is None:
             continue

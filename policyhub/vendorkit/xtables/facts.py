@@ -22,6 +22,7 @@ from policyhub.domain.services import (
     shared_service,
 )
 from policyhub.vendorkit.lexing import Budget, NotUnderstood, host_set, is_decimal, masked_set, prefix_set, range_set
+from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendorkit.xtables.sets import SetTable
 
@@ -30,15 +31,17 @@ NAMES = ServiceNames.of(PACKAGE)
 ICMP_ANY = 255  # iptables' own number for "every type"
 KEY_PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 50: "esp", 51: "ah", 58: "icmpv6", 132: "sctp"}
 ANY_OF = {4: ANY4, 6: ANY6}
+MOST_KNOWN = 256  # addresses held for rules that use them again: most never come again, and each takes ten times its text
 
 
 @dataclass(slots=True)
 class Context:
-    """What rules of one text share: named sets, and how many intervals their masks may still make."""
+    """What rules of one text share: named sets, how many intervals their masks may still make, and the last addresses read."""
 
     sets: SetTable
     budget: Budget = field(default_factory=Budget)
     addresses: dict[tuple[int, str], tuple[AddressSet | None, str]] = field(default_factory=dict)
+    named: dict[tuple[int, bool, str], AddressSet | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,6 +80,8 @@ class Facts:
         """`-s`/`-d`: host, prefix, mask, list of them, or a name that only the device can resolve."""
         known = self.context.addresses.get((self.version, text))
         if known is None:
+            if len(self.context.addresses) >= MOST_KNOWN:
+                self.context.addresses.clear()
             known = self.context.addresses[self.version, text] = (self._addresses(text), _spelled(text))
         found, spelled = known
         if spelled:
@@ -226,14 +231,14 @@ class Facts:
 
     def _set(self, name: str, negated: bool) -> AddressSet | None:
         """Addresses of a set in the rule's family; put together once, however many rules use it."""
-        known = self.context.addresses.get((self.version, f"{negated} @{name}"))
-        if known is None:
+        key = (self.version, negated, name)
+        if key not in self.context.named:
             found = self.context.sets.addresses_of(name)
             if found is not None:
                 found = AddressSet(found.v4) if self.version == 4 else AddressSet((), found.v6)
                 found = ANY_OF[self.version].minus(found) if negated else found
-            known = self.context.addresses[self.version, f"{negated} @{name}"] = (found, "")
-        return known[0]
+            self.context.named[key] = found
+        return self.context.named[key]
 
     def services(self) -> tuple[Service, ...]:
         """Raises NotUnderstood when ports stand without a protocol that has them."""
@@ -255,7 +260,7 @@ class Facts:
             return (Service(one, ALL_PORTS, self.icmp),)
         if not self.source_ports or not self.destination_ports:
             raise NotUnderstood("no port is left")
-        return (shared_service(one, self.source_ports, self.destination_ports),)
+        return alone(shared_service(one, self.source_ports, self.destination_ports))
 
     def match(self) -> Match:
         return Match(

@@ -9,7 +9,7 @@ from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.objects import AddressObject
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, TCP, UDP, Service
-from policyhub.vendorkit.json_books import JsonBooks, address, objects_of, whole
+from policyhub.vendorkit.json_books import JsonBooks, address, consumed, objects_of, whole
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.lexing import NotUnderstood, number_in, score
 from policyhub.vendorkit.service_names import icmp_service
@@ -53,12 +53,13 @@ class _Group:
     name: str
     context: str = ""
     notes: tuple[str, ...] = (STATEFUL,)
-    lines: tuple[int, ...] = ()
+    lines: list[int] = field(default_factory=list)
     rules: dict[str, list[Rule]] = field(default_factory=lambda: {"ingress": [], "egress": []})
 
     def policies(self) -> list[Policy]:
+        lines = tuple(self.lines)
         return [
-            Policy(f"{self.name} {side}", tuple(self.rules[side]), lines=self.lines, notes=self.notes, context=self.context)
+            Policy(f"{self.name} {side}", tuple(self.rules[side]), lines=lines, notes=self.notes, context=self.context)
             for side, _ in DIRECTIONS
         ]
 
@@ -109,9 +110,9 @@ def _group(reading: _Reading, node: Node) -> None:
     group = reading.groups.setdefault(name, _Group(name))
     words = (node.word("GroupName"), node.word("Description"))
     group.context, group.notes = node.word("VpcId"), (STATEFUL, *(word for word in words if word))
-    group.lines = (*group.lines, *node.numbers)
+    group.lines += node.numbers
     for key, side in (("IpPermissions", "ingress"), ("IpPermissionsEgress", "egress")):
-        for permission in objects_of(node.get(key)):
+        for permission in consumed(node.get(key)):
             reading.books.take(permission, PERMISSION)
             for list_name, word in FAR_SIDES:
                 for far in objects_of(permission.get(list_name)):
@@ -123,7 +124,7 @@ def _single(reading: _Reading, node: Node) -> None:
     reading.books.take(node, SINGLE, SINGLE_REST)
     name = node.word("GroupId")
     group = reading.groups.setdefault(name, _Group(name))
-    group.lines = (*group.lines, *node.numbers)
+    group.lines += node.numbers
     peer = node.get("ReferencedGroupInfo")
     if peer is not None:
         reading.books.take(peer, {"GroupId"}, PEER_REST)
@@ -201,7 +202,7 @@ def _acl(reading: _Reading, node: Node) -> None:
         reading.books.take(association, {"SubnetId", "NetworkAclId", "NetworkAclAssociationId"})
         subnets.append((association.word("SubnetId"), association.line))
     found: dict[str, list[tuple[int, Rule]]] = {"ingress": [], "egress": []}
-    for entry in objects_of(node.get("Entries")):
+    for entry in consumed(node.get("Entries")):
         reading.books.take(entry, ENTRY)
         try:
             side, number, rule = _entry(reading, entry)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal
@@ -69,7 +67,7 @@ def _as_new(child: Block) -> Block:
         return child
     second = words[1].lower()
     text = " ".join([SIDES.get(second, second), *words[2:]])
-    return replace(child, line=child.line._replace(text=text))
+    return Block(child.line._replace(text=text), child.children)
 
 
 def read_default(reading: Reading, block: Block) -> None:

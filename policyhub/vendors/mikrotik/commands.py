@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.sharing import Pool
 
 ATTRIBUTE = re.compile(r'([\w.-]{1,80})=("(?:[^"\\]|\\.)*"|[^\s"]*)|(\S+)')
 VERBS = ("add", "set", "remove", "print", "export", "disable", "enable", "move", "edit", "find", "unset")
@@ -15,17 +16,21 @@ ESCAPE = re.compile(r"\\(.)")
 
 @dataclass(slots=True)
 class Command:
-    """menu: words of the path. attributes: as written, without quotes; bare words have an empty value."""
+    """menu: words of the path. numbers: of its lines. The attributes stand in the text from `begin` on."""
 
     menu: str
     verb: str
-    attributes: dict[str, str]
-    lines: list[Line]
+    numbers: tuple[int, ...]
     text: str
+    begin: int
+    known: dict[str, str] | None = None
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(line.number for line in self.lines)
+    def attributes(self) -> dict[str, str]:
+        """As written, without quotes; bare words have an empty value. Made when asked for: they take six times the text."""
+        if self.known is None:
+            self.known = _attributes(self.text[self.begin :])
+        return self.known
 
     def word(self, name: str) -> str:
         return self.attributes.get(name, "")
@@ -34,19 +39,19 @@ class Command:
         return self.word(name) in ("yes", "true")
 
 
-def _joined(lines: list[Line]) -> Iterator[tuple[list[Line], str]]:
+def _joined(lines: Iterable[Line]) -> Iterator[tuple[tuple[int, ...], str]]:
     """A backslash at the end goes on in the next line, whose indentation does not count."""
-    held: list[Line] = []
+    held: list[int] = []
     parts: list[str] = []
     for line in lines:
         goes_on = line.text.endswith("\\") and len(held) < 500
-        held.append(line)
+        held.append(line.number)
         parts.append(line.text.removesuffix("\\"))  # a blank before the backslash is part of the text, one behind it is not
         if not goes_on:
-            yield held, "".join(parts)
+            yield tuple(held), "".join(parts)
             held, parts = [], []
     if held:
-        yield held, "".join(parts)
+        yield tuple(held), "".join(parts)
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -59,9 +64,9 @@ def _attributes(text: str) -> dict[str, str]:
     return found
 
 
-def commands(lines: list[Line]) -> Iterator[Command]:
+def commands(lines: Iterable[Line]) -> Iterator[Command]:
     """`/menu` alone opens it for the commands below; a menu may also stand in front of its command."""
-    menu = ""
+    menu, pool = "", Pool()
     for held, whole in _joined(lines):
         text = whole.strip()
         if text.startswith("/"):
@@ -70,10 +75,10 @@ def commands(lines: list[Line]) -> Iterator[Command]:
             path = " ".join(words[:at])
             if at == len(words):
                 menu = path
-                yield Command(path, "", {}, held, text)
+                yield Command(path, "", held, text, len(text))
                 continue
-            verb, rest = words[at] if words[at] in VERBS else "set", text.partition(words[at])[2]
-            yield Command(path, verb, _attributes(rest), held, text)
+            verb, begin = words[at] if words[at] in VERBS else "set", text.find(words[at]) + len(words[at])
+            yield Command(path, verb, held, text, begin)
         else:
-            verb, _, rest = text.partition(" ")
-            yield Command(menu, verb, _attributes(rest), held, text)
+            verb = text.partition(" ")[0]
+            yield Command(menu, pool(verb), held, text, len(verb))

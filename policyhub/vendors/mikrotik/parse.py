@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 
 from policyhub.domain.device_config import DeviceConfig, Interface, Route
 from policyhub.domain.objects import ObjectGroup, Zone
 from policyhub.domain.rules import Policy
-from policyhub.vendorkit.blocks import Line, read_lines
+from policyhub.vendorkit.blocks import Line, Lines, read_lines
 from policyhub.vendorkit.json_books import address
 from policyhub.vendorkit.ledger import LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, score
@@ -30,10 +31,11 @@ TABLES = ("filter", "raw", "mangle")
 
 @dataclass(slots=True)
 class _Reading:
-    ledger: LineLedger
+    lines: Lines
     names: Names
+    ledger: LineLedger = field(default_factory=LineLedger)
     chains: dict[tuple[str, str, str], Chain] = field(default_factory=dict)
-    nat: dict[str, list[Command]] = field(default_factory=dict)
+    nat: dict[str, int] = field(default_factory=dict)
     members: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
     zone_lines: dict[str, list[int]] = field(default_factory=dict)
     interfaces: dict[str, tuple[list[str], list[int]]] = field(default_factory=dict)
@@ -48,23 +50,18 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    reading = _Reading(LineLedger(), Names(MENUS["protocols"]))
-    kept: list[Line] = []
-    for line in reading.ledger.without_long(lines):
-        if line.text.startswith("#") or is_prompt(line.text):
-            reading.ledger.understood(line.number)
-        elif line.text:
-            kept.append(line)
-    found = list(commands(kept))
-    rules = [command for command in found if not _names(reading, command)]
+    reading = _Reading(lines, Names(MENUS["protocols"]))
+    rules = [command for command in commands(_commands(reading)) if not _names(reading, command)]
+    rules.reverse()
     nat_rules = []
-    for command in rules:
+    while rules:  # what has become a rule is forgotten at once: exports are long
+        command = rules.pop()
         family, _, table = command.menu.partition(" firewall ")
         try:
             if table == "nat":
-                number = len(reading.nat.setdefault(command.word("chain"), [])) + 1
-                nat_rules.append(nat_rule(reading.names, family, number, command))
-                reading.nat[command.word("chain")].append(command)
+                chain = command.word("chain")
+                nat_rules.append(nat_rule(reading.names, family, reading.nat.get(chain, 0) + 1, command))
+                reading.nat[chain] = reading.nat.get(chain, 0) + 1
             else:
                 key = (family, table, command.word("chain"))
                 reading.chains.setdefault(key, Chain(*key)).add(reading.names, command)
@@ -78,6 +75,14 @@ def parse(text: str) -> DeviceConfig:
         ignored=reading.ledger.ignored_lines, unparsed=reading.ledger.unparsed_lines, nat_rules=tuple(nat_rules),
         routes=tuple(reading.routes), special=reading.ledger.special_lines,
     )  # fmt: skip
+
+
+def _commands(reading: _Reading) -> Iterator[Line]:
+    for line in reading.ledger.without_long(reading.lines):
+        if line.text.startswith("#") or is_prompt(line.text):
+            reading.ledger.understood(line.number)
+        elif line.text:
+            yield line
 
 
 def _policies(reading: _Reading) -> tuple[Policy, ...]:
@@ -95,8 +100,8 @@ def _groups(reading: _Reading) -> tuple[ObjectGroup, ...]:
 
 
 def _refuse(reading: _Reading, command: Command, reason: str) -> None:
-    for line in command.lines:
-        reading.ledger.unparsed(line, reason)
+    for number in command.numbers:
+        reading.ledger.unparsed(reading.lines.at(number), reason)
 
 
 def _names(reading: _Reading, command: Command) -> bool:
@@ -176,7 +181,7 @@ def _other(reading: _Reading, command: Command, is_firewall: bool) -> None:
     elif menu.split(" ")[0] not in MENUS["ignored"]:
         _refuse(reading, command, f"menu {menu[:60]} is not known" if menu else "not a command of RouterOS")
     else:
-        for line in command.lines:
+        for line in map(reading.lines.at, command.numbers):
             if is_sensitive(line.text):
                 reading.ledger.excuse(line.number)
             else:

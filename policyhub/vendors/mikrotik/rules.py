@@ -10,7 +10,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, MAX_PROTOCOL, Service
 from policyhub.vendorkit.json_books import address
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, number_in
-from policyhub.vendorkit.operands import NameTable, Services, address_table, compact
+from policyhub.vendorkit.operands import NameTable, Services, address_table, alone, compact
 from policyhub.vendorkit.port_lists import NAMES, port_list, service_of
 from policyhub.vendorkit.service_names import icmp_service
 from policyhub.vendors.mikrotik.commands import Command
@@ -119,7 +119,7 @@ def _services(names: Names, command: Command) -> Services:
     if command.word("port"):
         either = port_list(command.word("port"), number)
         return compact((service_of(protocols, either, destination), service_of(protocols, source, either)))
-    return (service_of(protocols, source, destination),)
+    return alone(service_of(protocols, source, destination))
 
 
 def _icmp(text: str, protocol: int) -> Service:

@@ -8,10 +8,11 @@ from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval, no
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, parse_dscp
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
-from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, TCP, UDP, Service
+from policyhub.domain.services import ALL_PORTS, ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Service, shared_service
 from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, number_in, prefix_set
+from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.xtables.facts import NAMES
 from policyhub.vendors.nvidia_cumulus.tree import Branch, ports_of
 
@@ -49,10 +50,10 @@ class _Fields:
             low = kind * 256 + (code or 0)
             return (Service.of(self.protocol, ((low, low if code is not None else low + 255),)),)
         if self.protocol is not None:
-            return (Service(((self.protocol, self.protocol),), source, destination),)
+            return alone(shared_service(((self.protocol, self.protocol),), source, destination))
         if (source, destination) == (ALL_PORTS, ALL_PORTS):
-            return (Service(),)
-        return (Service(((TCP, TCP), (UDP, UDP)), source, destination),)
+            return (ANY_SERVICE,)
+        return (shared_service(((TCP, TCP), (UDP, UDP)), source, destination),)
 
     def match(self) -> Match:
         return Match(self.source, self.destination, self.services(), (), (), self.dscp, tuple(self.conditions))
@@ -68,6 +69,7 @@ def read_lists(root: Branch, ledger: LineLedger, by_number: Lines) -> Lists:
         classes: list[QosClass] = []
         numbered = list(acl.items("rule"))
         numbered.sort(key=lambda pair: int(pair[0]) if is_decimal(pair[0]) and len(pair[0]) < 9 else 10**9)
+        own = (acl.at("rule") or acl).children if name in (root.at("acl") or root).children else {}
         for number, branch in numbered:
             rule = _rule(number, branch, family, ledger, by_number)
             rules.append(rule)
@@ -75,6 +77,8 @@ def read_lists(root: Branch, ledger: LineLedger, by_number: Lines) -> Lists:
             if made is not None:
                 classes.append(made)
             lists.nat_rules += _nat(rule, branch, name)
+            if number in own:  # not one of a list of names, which share the branch
+                branch.forget()
         bound = tuple(bindings.get(name, ()))
         purpose = "mac" if kind == "mac" else "filter"
         lists.policies.append(Policy(name, tuple(rules), Action.PERMIT, family, bound, acl.all_lines(), purpose=purpose))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from types import MappingProxyType
+from itertools import groupby, islice
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.json_lines import Node, read_json
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import is_decimal
-from policyhub.vendorkit.sharing import Pool
+from policyhub.vendorkit.sharing import NOTHING, Pool, with_child
 from policyhub.vendorkit.xtables.options import split_words
 
 PASTE = re.compile(r"^(?:\\e\[\?2004[hl])+\s*")  # "bracketed paste", when a terminal's record spells its escapes
@@ -24,13 +23,15 @@ DEFAULT_GLOBAL = "default-global"
 MOST_SPREAD = 1024
 MOST_PATH = 60
 MOST_SHARED = 8  # lines of a word that are no list yet: one more to a tuple copies it
-NOTHING: Mapping[str, Branch] = MappingProxyType({})
 MOST_PORTS = 20_000  # all lists of a text together
 
 
 @dataclass(slots=True)
 class Branch:
-    """A word and the words below it. lines: where it is named. Most words have nothing below, and are named once."""
+    """A word and the words below it. lines: where it is named. Most words have nothing below, and are named once.
+
+    known_lines: of it and everything below, once somebody asked.
+    """
 
     lines: list[int] | tuple[int, ...] = ()
     children: Mapping[str, Branch] = field(default_factory=lambda: NOTHING)
@@ -47,10 +48,7 @@ class Branch:
         return known
 
     def adopt(self, word: str, child: Branch) -> None:
-        if isinstance(self.children, dict):
-            self.children[word] = child
-        else:
-            self.children = {word: child}
+        self.children = with_child(self.children, word, child)
 
     def name_on(self, lines: Sequence[int]) -> None:
         if isinstance(self.lines, list):
@@ -84,20 +82,33 @@ class Branch:
     def take(self, path: list[str]) -> None:
         """`nv unset`."""
         above = self.at(*path[:-1])
-        if above is not None and path and isinstance(above.children, dict):
+        if above is None or not path:
+            return
+        if isinstance(above.children, dict):
             above.children.pop(path[-1], None)
+        elif path[-1] in above.children:
+            above.children = NOTHING
+
+    def forget(self) -> None:
+        """Drop the words below; their lines stay known."""
+        self.all_lines()
+        self.children = NOTHING
 
     def all_lines(self) -> tuple[int, ...]:
         """Lines of this branch and of everything below; the tree may not grow afterwards."""
         if self.known_lines is not None:
             return self.known_lines
-        found: set[int] = set()
+        found: list[int] = []
         stack = [self]
         while stack:
             branch = stack.pop()
-            found.update(branch.lines)
-            stack.extend(branch.children.values())
-        self.known_lines = tuple(sorted(found))
+            if branch.known_lines is None:
+                found += branch.lines
+                stack.extend(branch.children.values())
+            else:
+                found += branch.known_lines
+        found.sort()
+        self.known_lines = tuple(number for number, _ in groupby(found))
         return self.known_lines
 
     def leaves(self) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:

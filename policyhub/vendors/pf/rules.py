@@ -8,7 +8,7 @@ from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval
 from policyhub.domain.rules import Action, Match
 from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, Service
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
-from policyhub.vendorkit.operands import NameTable
+from policyhub.vendorkit.operands import NameTable, alone
 from policyhub.vendorkit.port_lists import NAMES as COMMON
 from policyhub.vendorkit.port_lists import service_of
 from policyhub.vendorkit.service_names import ServiceNames, icmp_service
@@ -51,7 +51,7 @@ class Draft:
     def match(self, direction: str) -> Match:
         """Raises NotUnderstood."""
         protocols = tuple(self.protocols) or None
-        services = tuple(self.icmp) or (service_of(protocols, self.source_ports, self.destination_ports),)
+        services = tuple(self.icmp) or alone(service_of(protocols, self.source_ports, self.destination_ports))
         source, destination = self.source.intersection(self.family), self.destination.intersection(self.family)
         for version in (4, 6):  # a rule is of the family of its addresses
             if not getattr(source, f"v{version}") or not getattr(destination, f"v{version}"):

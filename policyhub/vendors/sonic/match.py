@@ -6,9 +6,22 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet, Interval
 from policyhub.domain.rules import Match
-from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, MAX_PORT, MAX_PROTOCOL, TCP, UDP, Service
+from policyhub.domain.services import (
+    ALL_PORTS,
+    ANY_SERVICE,
+    ICMP,
+    ICMPV6,
+    MAX_PORT,
+    MAX_PROTOCOL,
+    TCP,
+    UDP,
+    Service,
+    shared_service,
+)
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, number_in, prefix_set
+from policyhub.vendorkit.operands import alone
 
+TCP_AND_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 ANY_OF = {0: ANY, 4: ANY4, 6: ANY6}
 IP_TYPES = {
     "ANY": 0, "IP": 0, "NON_IP": -1, "IPV4ANY": 4, "IPV4": 4, "NON_IPV4": -1, "IPV6ANY": 6, "IPV6": 6, "NON_IPV6": -1,
@@ -79,8 +92,8 @@ class Fields:
             code = self.icmp_code
             return (Service.of(self.protocol, ((base, base + 255) if code is None else (base + code, base + code),)),)
         if self.protocol is None:
-            return (Service(((TCP, TCP), (UDP, UDP)), self.source_ports, self.destination_ports),) if has_ports else (Service(),)
-        return (Service(((self.protocol, self.protocol),), self.source_ports, self.destination_ports),)
+            return alone(shared_service(TCP_AND_UDP, self.source_ports, self.destination_ports) if has_ports else ANY_SERVICE)
+        return alone(shared_service(((self.protocol, self.protocol),), self.source_ports, self.destination_ports))
 
     def match(self) -> Match:
         whole = ANY_OF[self.version]

@@ -9,6 +9,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ALL_PORTS, ICMP, ICMPV6, MAX_PORT, Service, ports_except
 from policyhub.vendorkit.json_books import address
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, number_in
+from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.port_lists import NAMES, port_list, protocol_list, service_of
 from policyhub.vendorkit.service_names import icmp_service
 from policyhub.vendors.vyos.groups import Groups
@@ -52,7 +53,7 @@ class Draft:
             self.conditions.insert(0, f"state {', '.join(self.states)}")
         whole, unresolved = WHOLE[self.family], tuple(dict.fromkeys(self.unresolved))
         return Match(
-            self.source.intersection(whole), self.destination.intersection(whole), (service,), self.zones.get("inbound", ()),
+            self.source.intersection(whole), self.destination.intersection(whole), alone(service), self.zones.get("inbound", ()),
             self.zones.get("outbound", ()), self.dscp, tuple(dict.fromkeys(self.conditions)), unresolved,
         )  # fmt: skip
 

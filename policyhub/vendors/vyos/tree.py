@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from types import MappingProxyType
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.rendering import is_prompt
-from policyhub.vendorkit.sharing import Pool
+from policyhub.vendorkit.sharing import NOTHING, Pool, with_child
 
 WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s\"']+)")
 MOST_DEPTH = 60
-NOTHING: Mapping[str, Node] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -30,10 +28,7 @@ class Node:
         known = self.children.get(word)
         if known is None:
             known = Node()
-            if isinstance(self.children, dict):
-                self.children[word] = known
-            else:
-                self.children = {word: known}
+            self.children = with_child(self.children, word, known)
         return known
 
     def get(self, *path: str) -> Node | None:
