@@ -133,6 +133,7 @@ EVIDENCE: dict[str, Text] = {
     "pause": _("The pauses"),
     "lost-between": _("Where packets vanish"),
     "told": _("What an exporter told"),
+    "calibrated": _("What marked probes showed of the point's mirror"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -203,6 +204,8 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "counted_packets": _("Packets that were counted"),
     "records_of_others": _("Records of other exporters"),
     "cannot_know": _("Cannot know"),
+    "rewrite": _("Copies are made, seen from the change of marks"),
+    "egress_drop": _("Copies are made, seen from drops on the way out"),
 }
 
 # Words that stand as values in evidence.
@@ -225,6 +228,9 @@ EVIDENCE_WORDS: dict[str, Text] = {
     "packets-not-sampled": _("packets that were not sampled"),
     "first-and-last-packet": _("first and last packet"),
     "retransmitted": _("what was sent again"),
+    "before": _("before it"),
+    "after": _("after it"),
+    "both": _("before and after it"),
 }
 
 GAP_REASONS: dict[str, Text] = {

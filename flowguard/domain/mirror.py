@@ -177,7 +177,7 @@ def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIM
         bad = [known[name] for name in (path["from"], path["to"]) if name in known and known[name].is_trusted(limit) is False]
         path["withheld"] = [_reason(truth, limit) for truth in bad]
         if bad:
-            _blank(path)
+            blank(path)
             for queue in (queue for point in report["points"] for queue in point["queues"]):
                 queue["drops_measured"] = None
 
@@ -187,7 +187,7 @@ def _reason(truth: Truth, limit: float) -> str:
     return f"the mirror of {truth.point} lost {share:.2f} % (limit {100 * limit:g} %, by {truth.basis})"
 
 
-def _blank(path: dict[str, Any]) -> None:
+def blank(path: dict[str, Any]) -> None:
     """Losses and delays become null; what was matched and changed stays: copies that are there are true."""
     path["fault"], path["other_faults"] = None, []
     rows = [path, *path["by_dscp"].values()]

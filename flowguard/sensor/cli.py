@@ -1,4 +1,4 @@
-"""Runs a sensor on this machine, examines why one would not run, and proposes the mirror it needs."""
+"""Runs a sensor on this machine, examines why one would not run, proposes the mirror it needs and tries it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 import native_capture
-from flowguard.sensor import span_cli
+from flowguard.sensor import probe_cli, span_cli
 from flowguard.sensor.config import read_config
 from flowguard.sensor.doctor import examine
 from flowguard.sensor.engine import open_engine
@@ -22,7 +22,7 @@ from flowguard.sensor.process import run as run_sensor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="sensor_command", required=True, metavar="run|doctor|span")
+    commands = parser.add_subparsers(dest="sensor_command", required=True, metavar="run|doctor|span|probe")
     command = commands.add_parser("run", help="capture, judge and deliver until stopped")
     command.add_argument("--config", type=Path, required=True, help="TOML, see docs/sensor.md")
     command = commands.add_parser(
@@ -31,10 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     command.add_argument("--config", type=Path, help="TOML, see docs/sensor.md")
     capture_arguments(command)
     span_cli.add_arguments(commands.add_parser("span", help="propose a mirror session of a device; nothing is sent to it"))
+    probe_cli.add_arguments(commands.add_parser("probe", help="find out by marked packets what a mirror copies, and where"))
 
 
 def run(args: argparse.Namespace) -> int:
-    return {"run": _run, "doctor": _doctor, "span": span_cli.run}[args.sensor_command](args)
+    return {"run": _run, "doctor": _doctor, "span": span_cli.run, "probe": probe_cli.run}[args.sensor_command](args)
 
 
 def _run(args: argparse.Namespace) -> int:

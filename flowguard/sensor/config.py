@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from flowguard.domain.point_facts import read_facts
+from flowguard.domain.probe import PointFacts
 from policyhub.domain.errors import BadInput
 from policyhub.domain.reading import read_text
 
@@ -53,6 +55,7 @@ class SensorConfig:
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
     filter: only these frames (pcap-filter); promiscuous: those for others, too.
     queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
+    facts_file: what marked probes told of the points, as `policyhub flows --point-facts` takes it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class SensorConfig:
     filter: str | None = None
     promiscuous: bool = True
     queues_file: Path | None = None
+    facts_file: Path | None = None
     ipfix: Collector | None = None
     collect: tuple[Post, ...] = ()
 
@@ -83,6 +87,13 @@ class SensorConfig:
         if self.queues_file is None:
             return None
         return read_text(self.queues_file, "Name the queues file, or leave `queues` out").encode()
+
+    def facts(self) -> dict[str, PointFacts]:
+        """What marked probes told of the points; empty when no file is named. Raises BadInput."""
+        if self.facts_file is None:
+            return {}
+        text = read_text(self.facts_file, "Name the file of `policyhub sensor probe judge --into`, or leave `point_facts` out")
+        return read_facts(text, str(self.facts_file))
 
     def token(self) -> str:
         """Read anew each time, so that a renewed token needs no restart. Raises BadInput."""
@@ -109,7 +120,7 @@ class _Reader:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
             "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
-            "filter", "promiscuous",
+            "filter", "promiscuous", "point_facts",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -135,6 +146,7 @@ class _Reader:
             filter=self._take(raw, "filter", str, "") or None,
             promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
+            facts_file=self._path(raw["point_facts"]) if self._take(raw, "point_facts", str, "") else None,
             ipfix=self._collector(raw),
             collect=self._posts(raw),
         )

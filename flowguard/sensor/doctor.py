@@ -35,6 +35,7 @@ def examine(path: Path, check_bundle: Callable[[bytes], str]) -> Iterator[Sign]:
     if config.queues_file:
         there = config.queues_file.is_file()
         yield Sign(there, f"queues {config.queues_file}" + ("" if there else " is missing. Name a queues file"))
+    yield from _facts(config)
     yield _spool(config)
     yield from _service(config, check_bundle)
 
@@ -59,6 +60,18 @@ def _may_capture() -> bool:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     effective = next((line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), "0")
     return bool(int(effective, 16) >> CAP_NET_RAW & 1)
+
+
+def _facts(config: SensorConfig) -> Iterator[Sign]:
+    try:
+        known = config.facts()
+    except PolicyHubError as error:
+        yield Sign(False, str(error))
+        return
+    points = {point.name for point in config.points}
+    for name in known:
+        cure = "" if name in points else ": no such point here. Judge its capture with --point NAME"
+        yield Sign(name in points, f"facts of point {name}{cure}")
 
 
 def _spool(config: SensorConfig) -> Sign:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import native_capture
+from flowguard.sensor.calibrating import CalibratedEngine
 from flowguard.sensor.collecting import HearingEngine
 from flowguard.sensor.config import SensorConfig
 from flowguard.sensor.contract import Engine
@@ -15,10 +16,13 @@ from flowguard.sensor.replay import ShiftedReplay
 def open_engine(config: SensorConfig, bundle: bytes | None, *, drop_privileges: bool = False) -> Engine:
     """drop_privileges: this thread and those it starts keep none once the interfaces are open.
 
-    Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file, a port
-    that is taken.
+    Raises native_capture.CaptureError: no such interface, no permission, unreadable file; BadInput: no queues file, no facts
+    of points, a port that is taken.
     """
+    facts = config.facts()
     engine = _capture(config, bundle, drop_privileges) if config.points else None
+    if engine and facts:
+        engine = CalibratedEngine(engine, facts)
     if not config.collect:
         assert engine
         return engine

@@ -209,6 +209,9 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
                 f"{point['name']}: its mirror copied {mirror['mirrored']:,} of {mirror['packets']:,} frames"
                 f" (by {mirror['basis']}), {100 * mirror['loss_share']:.3f} % lost"
             )
+        calibration = point.get("calibration")
+        for limit in calibration["limits"] if calibration else ():
+            yield f"{limit}."
         if point["decode_errors"]:
             yield f"{point['name']}: {point['decode_errors']} packets with headers that could not be read"
     for what, packets in report["overflow"].items():

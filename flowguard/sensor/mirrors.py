@@ -9,6 +9,7 @@ from typing import Any
 
 import native_capture
 from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, read_counters, withhold
+from flowguard.domain.point_facts import read_facts, respect
 from policyhub.domain.errors import BadInput
 from policyhub.domain.reading import read_text
 
@@ -26,6 +27,26 @@ def mirror_arguments(parser: argparse.ArgumentParser) -> None:
         "--mirror-loss", type=_share, default=LIMIT, metavar="PERCENT",
         help=f"above this mirror loss no loss and no delay is claimed (default {100 * LIMIT:g})",
     )  # fmt: skip
+
+
+def facts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--point-facts", metavar="FILE",
+        help="what `policyhub sensor probe judge --into FILE` found out: nothing is claimed that the points' mirrors cannot show",
+    )  # fmt: skip
+
+
+def with_facts(body: bytes, file: str | None) -> bytes:
+    """The report without what the points' mirrors cannot show. Raises BadInput when none of its points is in the file."""
+    if file is None:
+        return body
+    report: dict[str, Any] = json.loads(body)
+    facts = read_facts(read_text(file), file)
+    names = [point["name"] for point in report["points"]]
+    if not set(names) & set(facts):
+        raise BadInput.at(file, None, f"knows none of the points {', '.join(names)}", f"It knows: {', '.join(facts) or 'none'}")
+    respect(report, facts)
+    return json.dumps(report, ensure_ascii=False).encode()
 
 
 def _share(text: str) -> float:

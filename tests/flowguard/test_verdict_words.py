@@ -44,6 +44,7 @@ def test_every_kind_of_evidence_of_the_engine_and_what_exporters_cannot_know_hav
     assert "cannot_know" in told and set(told) <= {"kind", *labels.EVIDENCE_FIELDS}
     record = (DETECT.parents[1] / "records" / "src" / "record.rs").read_text()
     unknown = re.findall(r'"([a-z0-9-]+)"', record.split("fn cannot_know", 1)[1].split("\n    }\n", 1)[0])
+    assert {"calibrated", "replayed"} <= set(labels.EVIDENCE) and {"rewrite", "egress_drop"} <= set(labels.EVIDENCE_FIELDS)
     assert len(set(unknown)) >= 12 and set(unknown) <= set(labels.EVIDENCE_WORDS)
 
 
