@@ -97,9 +97,10 @@ def import_identities(
             raise RemovesMuch(file, difference)
         if not dry_run and not difference.is_empty:
             _apply(difference)
+            lines = [line.as_json() for line in difference.words()[:200]]
             audit.record(
                 "identities.imported", actor=actor, at=now, file=file, added=len(difference.added),
-                removed=len(difference.removed), changed=len(difference.changed), lines=difference.lines()[:200],
+                removed=len(difference.removed), changed=len(difference.changed), lines=lines,
             )  # fmt: skip
     return difference
 

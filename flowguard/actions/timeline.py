@@ -24,4 +24,4 @@ def move(row: Enforcement, state: str, said: Message, now: datetime, *, again_at
         row.ended_at = now
     row.save()
     EnforcementEvent.objects.create(enforcement=row, at=now, state=state, message=said.template, data=said.as_json()["values"])
-    audit.record(f"enforcement.{state}", actor="system", at=now, enforcement=row.pk, member=row.member, said=str(said))
+    audit.record(f"enforcement.{state}", actor="system", at=now, enforcement=row.pk, member=row.member, said=said.as_json())

@@ -20,6 +20,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
 
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import AuditEntry
 
 GENESIS = "0" * 64
@@ -32,7 +33,12 @@ class BrokenRow:
 
     sequence: int
     expected_sequence: int
-    reason: str
+    said: Message
+
+    @property
+    def reason(self) -> str:
+        """In English, for commands and other programs."""
+        return str(self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def verify() -> AuditReport:
     for row in AuditEntry.objects.order_by("sequence").iterator(chunk_size=2000):
         count += 1
         reason = _fault_of(row, expected, head)
-        if reason:
+        if reason is not None:
             return AuditReport(count, head, BrokenRow(row.sequence, expected, reason))
         head, expected = row.hash, expected + 1
     return AuditReport(count, head, None)
@@ -90,13 +96,13 @@ def entry_hash(previous: str, *, sequence: int, at: datetime, actor: str, action
     return hashlib.sha256((previous + canonical).encode()).hexdigest()
 
 
-def _fault_of(row: AuditEntry, expected: int, head: str) -> str:
+def _fault_of(row: AuditEntry, expected: int, head: str) -> Message | None:
     if row.sequence != expected:
-        return f"row {expected} is missing"
+        return Message(gettext_noop("row %(row)d is missing"), {"row": expected})
     if row.previous_hash != head:
-        return "does not follow the row before it"
+        return Message(gettext_noop("does not follow the row before it"))
     computed = entry_hash(head, sequence=row.sequence, at=row.at, actor=row.actor, action=row.action, data=row.data)
-    return "" if computed == row.hash else "its content was changed"
+    return None if computed == row.hash else Message(gettext_noop("its content was changed"))
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def _audit(change: Change, said: Message, now: datetime, actor: object, data: di
         kind=change.kind,
         plan=change.plan_sha256,
         outcome=change.push_outcome,
-        message=str(said)[:1000],
+        said=said.as_json(),
         **{key: value for key, value in data.items() if key != "said"},
     )
 

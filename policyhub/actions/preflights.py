@@ -20,6 +20,17 @@ from policyhub.transport import Address
 TASK = "policyhub.preflight"
 WORKERS = 8  # logins at once from a command; a service has as many as its workers
 CLOSED = gettext_noop("give it what is missing, or release it when the cause was found; then try again")
+CLOSED_CURES = {
+    sessions.NO_LOGIN[Credential.Purpose.COLLECT]: gettext_noop(
+        "keep a login (policyhub device credential), then give it to the device (policyhub device login, or its page) or "
+        "to its site (policyhub device site)"
+    ),
+    sessions.NO_ADDRESS: gettext_noop(
+        "give it an address, or keep its configuration from a file: policyhub device import-config"
+    ),
+    sessions.QUARANTINED: gettext_noop("when the cause was found, release it: policyhub device release, or its page"),
+    sessions.DISABLED: gettext_noop("enable it, or leave it out"),
+}
 Clock = Callable[[], datetime]
 State = PreflightResult.State
 
@@ -175,7 +186,7 @@ def _target(device: Device) -> Target | Look:
         )
     except (DeviceClosed, BadInput) as error:
         look = Look()
-        look.failed(LOGIN, error.said, Message(CLOSED))
+        look.failed(LOGIN, error.said, Message(CLOSED_CURES.get(error.said.template, CLOSED)))
         look.rest(None)
         return look
 

@@ -25,6 +25,9 @@ NO_LOGIN = {
     Credential.Purpose.PUSH: gettext_noop("%(device)s has no credential to push, nor has its site. Give it one"),
     Credential.Purpose.COLLECT: gettext_noop("%(device)s has no credential to collect, nor has its site. Give it one"),
 }
+DISABLED = gettext_noop("%(device)s is disabled. Enable it first")
+QUARANTINED = gettext_noop("%(device)s is in quarantine (%(reason)s). Find the cause, then release it")
+NO_ADDRESS = gettext_noop("%(device)s has no address; its configuration comes from files")
 
 
 RELATED = ("group", "realm__collect_credential", "realm__push_credential", "collect_credential", "push_credential",
@@ -96,20 +99,19 @@ def blame(device: Device, error: TransportError, *, now: datetime) -> None:
         with suppress(TransportError):  # it was there a moment ago; the error counts more
             remember_offered_key(device, now=now)
     if isinstance(error, HostKeyChanged):
-        quarantine(device, KEY_CHANGED, str(error), now=now)
+        quarantine(device, KEY_CHANGED, error, now=now)
     elif isinstance(error, AuthenticationFailed):
-        quarantine(device, LOGIN_REFUSED, str(error), now=now)
+        quarantine(device, LOGIN_REFUSED, error, now=now)
 
 
 def login_for(device: Device, purpose: Credential.Purpose) -> Login:
     """The lent credential. Raises DeviceClosed: disabled, quarantined, without address or credential."""
     if not device.enabled:
-        raise DeviceClosed.of(gettext_noop("%(device)s is disabled. Enable it first"), device=device.name)
+        raise DeviceClosed.of(DISABLED, device=device.name)
     if device.quarantine_reason:
-        said = gettext_noop("%(device)s is in quarantine (%(reason)s). Find the cause, then release it")
-        raise DeviceClosed.of(said, device=device.name, reason=device.quarantine_reason)
+        raise DeviceClosed.of(QUARANTINED, device=device.name, reason=device.quarantine_reason)
     if not device.host:
-        raise DeviceClosed.of(gettext_noop("%(device)s has no address; its configuration comes from files"), device=device.name)
+        raise DeviceClosed.of(NO_ADDRESS, device=device.name)
     credential = _credential_of(device, purpose)
     if credential is None:
         raise DeviceClosed.of(NO_LOGIN[purpose], device=device.name)
@@ -159,11 +161,12 @@ def remember_key(device: Device, key: PublicKey, *, now: datetime) -> HostKey:
     return row
 
 
-def quarantine(device: Device, reason: str, detail: str, *, now: datetime) -> None:
+def quarantine(device: Device, reason: str, error: TransportError, *, now: datetime) -> None:
     """One failed login is enough; a second could lock the account."""
     with transaction.atomic():
         Device.objects.filter(pk=device.pk).update(quarantine_reason=reason)
+        told = error.told.as_json()
         audit.record(
-            "device.quarantined", actor="policyhub", at=now, device=device.pk, name=device.name, reason=reason, detail=detail
+            "device.quarantined", actor="policyhub", at=now, device=device.pk, name=device.name, reason=reason, detail=told
         )
     device.quarantine_reason = reason

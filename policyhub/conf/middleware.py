@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import structlog
-from asgiref.sync import iscoroutinefunction
-from django.http import HttpRequest, HttpResponseBase
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
 Answer = HttpResponseBase
@@ -34,7 +35,16 @@ def _finish(request: HttpRequest, response: Answer, request_id: str) -> Answer:
     response.headers.setdefault("X-Request-Id", request_id)
     response.headers.setdefault("Content-Security-Policy", CSP_DOCS if request.path.startswith(_DOCS) else CSP)
     response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+    # WhiteNoise reads its files by a plain iterator. Django warns of one under ASGI, and then reads it in a thread as here.
+    if isinstance(request, ASGIRequest) and isinstance(response, StreamingHttpResponse) and not response.is_async:
+        response.streaming_content = _in_a_thread(response.streaming_content)  # type: ignore[arg-type]
     return response
+
+
+async def _in_a_thread(parts: Iterable[bytes]) -> AsyncIterator[bytes]:
+    whole: list[bytes] = await sync_to_async(lambda: list(parts), thread_sensitive=False)()
+    for part in whole:
+        yield part
 
 
 @sync_and_async_middleware

@@ -13,9 +13,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from policyhub.checks import evidence
-from policyhub.console import changes_view, frame, labels, units
+from policyhub.console import audit_words, changes_view, frame, labels, units
 from policyhub.domain.qos import dscp_name, phb_of
 from policyhub.domain.redaction import redact
+from policyhub.models import AuditEntry
 from policyhub.models.findings import SEVERITIES
 
 register = template.Library()
@@ -194,6 +195,16 @@ def said(row: Any) -> str:
 @register.filter
 def word(value: Any) -> Any:
     return labels.word(value)
+
+
+@register.filter
+def audit_done(action: str) -> str:
+    return audit_words.done(action)
+
+
+@register.filter
+def audit_details(entry: AuditEntry) -> list[audit_words.Detail]:
+    return audit_words.details(entry)
 
 
 @register.filter

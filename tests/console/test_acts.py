@@ -38,6 +38,13 @@ def test_approving_with_the_password_hands_the_change_to_a_worker(rows: Sample, 
     assert AuditEntry.objects.filter(action="change.approved", actor="admin").exists()
 
 
+def test_password_managers_are_told_whose_password_it_is(rows: Sample, admin: Client) -> None:
+    text = admin.get(f"/changes/{rows.proposed.pk}/").content.decode()
+    assert f'value="{rows.admin.get_username()}" autocomplete="username"' in text
+    assert text.index('autocomplete="username"') < text.index('autocomplete="current-password"')
+    assert 'id="approve-password"' in text
+
+
 def test_wrong_password_approves_nothing(rows: Sample, admin: Client) -> None:
     assert "not your password" in approve(admin, rows.proposed, password="guess")
     assert state(rows.proposed) == "proposed"

@@ -92,7 +92,18 @@ def test_device_without_address_or_credential_is_a_row_like_the_others(reader):
     wishes.save(wish, wishes.checked(wish), actor="ops", now=NOW)
     row = looked([Device.objects.get()])["files"]
     assert row.state == "failed" and steps(row)["login"] == "failed" and steps(row)["reachable"] == "not-tried"
+    assert "import-config" in cure(row, "login")
     assert Preflight.objects.get().state == "done"
+
+
+def test_device_without_a_credential_says_so_and_how_it_gets_one():
+    wish = wishes.Wish("bare", "cisco_asa", host="192.0.2.1")
+    wishes.save(wish, wishes.checked(wish), actor="ops", now=NOW)
+    row = looked([Device.objects.get()])["bare"]
+    (failed,) = [step for step in row.steps if step["state"] == "failed"]
+    assert failed["name"] == "login"
+    assert "no credential to collect, nor has its site" in str(Message.of(failed["said"]))
+    assert "policyhub device credential" in cure(row, "login") and "policyhub device login" in cure(row, "login")
 
 
 def test_devices_behind_a_bastion_are_reached_through_it_and_its_failure_is_not_theirs(reader):

@@ -30,7 +30,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 def verify_audit(request: HttpRequest) -> HttpResponse:
     report = audit_actions.verify()
     if report.broken:
-        values = {"row": report.broken.sequence, "reason": report.broken.reason}
+        values = {"row": report.broken.sequence, "reason": report.broken.said.read(_)}
         messages.error(request, _("The chain is broken at row %(row)d: %(reason)s.") % values)
     else:
         values = {"count": report.entries, "head": report.head[:16]}
