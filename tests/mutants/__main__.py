@@ -27,14 +27,14 @@ SHORT = {
     "cisco_iosxr": "relatives", "arista_eos": "relatives", "cisco_asa": "asa or cisco",
     "linux_nftables": "nft or test_render or test_guard",
 }  # fmt: skip
-VENDOR_TESTS = "tests/vendors"
+VENDOR_TESTS, HIT_TESTS = "tests/vendors", "tests/checks/test_unread_hits.py"
 DOMAIN_TESTS = [
     "tests/policyhub/domain", "tests/policyhub/test_change_states.py", "tests/policyhub/test_hosts.py",
     "tests/checks/test_deciders.py", "tests/checks/test_hit_histories.py", "tests/checks/test_hit_pains.py",
     "tests/checks/test_rulespace.py", "tests/vendors/test_render_lint.py",
 ]  # fmt: skip
 ROOMS = {
-    "vendorkit": (ROOT / "policyhub/vendorkit", [VENDOR_TESTS], "not recognised"),
+    "vendorkit": (ROOT / "policyhub/vendorkit", [VENDOR_TESTS, HIT_TESTS], "not recognised"),
     "domain": (ROOT / "policyhub/domain", DOMAIN_TESTS, ""),
     "flowguard": (
         ROOT / "flowguard/domain",
@@ -52,7 +52,7 @@ def room(name: str) -> tuple[Path, list[str], str]:
         raise SystemExit(f"mutants: unknown room {name!r}; name {', '.join(ROOMS)} or a folder of policyhub/vendors")
     words = f"{name} or {SHORT[name]}" if name in SHORT else name
     files = [path for path in (ROOT / VENDOR_TESTS).rglob("test_*.py") if path.name not in NO_VALUES and _is_about(path, words)]
-    return VENDORS / name, [path.as_posix() for path in sorted(files)], words
+    return VENDORS / name, [*(path.as_posix() for path in sorted(files)), HIT_TESTS], words
 
 
 def deep() -> list[str]:
@@ -120,7 +120,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--budget", type=float, default=2.0, help="seconds of tests that a mutant may cost")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds of traced tests that a mutant may cost")
     parser.add_argument("--only", default="", help="files whose path holds this")
     options = parser.parse_args()
     chosen = {name: choose(name, options) for name in options.rooms}

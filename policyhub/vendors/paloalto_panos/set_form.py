@@ -82,10 +82,17 @@ def _take(result: SetText, line: Line, text: str, end: int) -> None:
         result.odd.append((line, "more words than any line of a configuration has"))
     elif command == "set":
         _set(result.root, tokens, line.number, end)
-    elif _edit(result.root, command, [token for token in tokens if isinstance(token, str)], result):
+    elif all(_edit(result.root, command, path, result) for path in _paths(tokens)):
         result.understood.extend(range(line.number, end + 1))
     else:
         result.odd.append((line, f"there is nothing to {command}"))
+
+
+def _paths(tokens: list[Token]) -> list[list[str]]:
+    """What a command names: one path, or one for each word of `[ a b ]`."""
+    words = [token for token in tokens if isinstance(token, str)]
+    listed = [word for token in tokens if isinstance(token, list) for word in token]
+    return [[*words, word] for word in listed] or [words]
 
 
 def tokens_of(text: str) -> list[Token] | None:
