@@ -32,7 +32,7 @@ def headlines(now: datetime) -> Iterable[Headline]:
     burning = [departure for departure in found if departure.burns(now) and not departure.held]
     losses = home.losses() if burning else {}
     for departure in burning[:4]:
-        yield _told(departure, losses.get(departure.dscp))
+        yield _told(departure, losses.get(departure.dscp), now)
     for departure in [d for d in found if d.held][:3]:
         yield _held(departure)
     if watch.total == 0 or watch.judging == 0:
@@ -46,29 +46,16 @@ def _mark(dscp: int) -> str:
     return name if name == str(dscp) else f"{name} ({dscp})"
 
 
-def _told(d: Departure, loss: Loss | None) -> Headline:
+def _told(d: Departure, loss: Loss | None, now: datetime) -> Headline:
     title, meaning = VERDICTS.get(d.problem, (d.problem, ""))
-    if d.problem == "dscp-rewritten":
-        sentence = _("The network takes the mark {mark} off packets of {who} since {since}. The hosts are not to blame.")
-    elif d.problem:
-        sentence = _("{title}: {who}, since {since}. {meaning}")
-    elif d.blame == "network":
-        sentence = _("The network changes marks to {mark} on packets of {who} since {since}. The hosts are not to blame.")
-    elif d.known:
-        sentence = ngettext(
-            "{count} host of {who} sends {rate} marked {mark} since {since}. It may not use this mark.",
-            "{count} hosts of {who} send {rate} marked {mark} since {since}. They may not use this mark.",
-            len(d.sources),
-        )
-    else:
-        sentence = _("{who} sends {rate} marked {mark} since {since}. Nobody claims this address.")
     text = format_html(
-        sentence,
+        _going_on(d) if d.goes_on(now) else _over(d),
         count=len(d.sources),
         who=_strong(d.who),
         rate=_strong(_rate(d)),
         mark=_strong(_mark(d.dscp)),
         since=when(d.first_ns),
+        until=when(d.last_ns),
         title=title,
         meaning=meaning,
     )
@@ -81,6 +68,41 @@ def _told(d: Departure, loss: Loss | None) -> Headline:
         note=_state(d),
         weight=d.severity.rank * 1e13 + min(d.bytes, 1e12),
     )
+
+
+def _going_on(d: Departure) -> str:
+    if d.problem == "dscp-rewritten":
+        return _("The network takes the mark {mark} off packets of {who} since {since}. The hosts are not to blame.")
+    if d.problem:
+        return _("{title}: {who}, since {since}. {meaning}")
+    if d.blame == "network":
+        return _("The network changes marks to {mark} on packets of {who} since {since}. The hosts are not to blame.")
+    if d.known:
+        return ngettext(
+            "{count} host of {who} sends {rate} marked {mark} since {since}. It may not use this mark.",
+            "{count} hosts of {who} send {rate} marked {mark} since {since}. They may not use this mark.",
+            len(d.sources),
+        )
+    return _("{who} sends {rate} marked {mark} since {since}. Nobody claims this address.")
+
+
+def _over(d: Departure) -> str:
+    """Its last packet passed a while ago."""
+    if d.problem == "dscp-rewritten":
+        return _("The network took the mark {mark} off packets of {who} from {since} until {until}. The hosts are not to blame.")
+    if d.problem:
+        return _("{title}: {who}, from {since} until {until}. {meaning}")
+    if d.blame == "network":
+        return _(
+            "The network changed marks to {mark} on packets of {who} from {since} until {until}. The hosts are not to blame."
+        )
+    if d.known:
+        return ngettext(
+            "{count} host of {who} sent {rate} marked {mark} from {since} until {until}. It may not use this mark.",
+            "{count} hosts of {who} sent {rate} marked {mark} from {since} until {until}. They may not use this mark.",
+            len(d.sources),
+        )
+    return _("{who} sent {rate} marked {mark} from {since} until {until}. Nobody claims this address.")
 
 
 def _strong(text: str) -> SafeString:

@@ -18,6 +18,7 @@ from policyhub.domain.finding import Severity
 
 WINDOW = timedelta(hours=24)
 BURNS_FOR = timedelta(minutes=15)
+GOES_ON_FOR = timedelta(seconds=75)
 TOGETHER_NS = 10_000_000_000
 QUIET_SENSOR = timedelta(minutes=2)
 MOST = 2_000
@@ -57,6 +58,10 @@ class Departure:
 
     def burns(self, now: datetime) -> bool:
         return now - self.seen_at <= BURNS_FOR
+
+    def goes_on(self, now: datetime) -> bool:
+        """A verdict is closed after 60 s without an offending packet; a batch may be some seconds on its way."""
+        return now - self.seen_at <= GOES_ON_FOR
 
 
 def departures(now: datetime) -> list[Departure]:

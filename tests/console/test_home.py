@@ -91,6 +91,17 @@ def test_departure_is_told_with_who_how_much_which_mark_and_since_when(client: C
     assert sentence.startswith("3 hosts of algorithm test send 9.6 Gbit/s marked EF (46) since ")
 
 
+def test_departure_that_ended_is_told_in_the_past(client: Client, sensor: Sensor) -> None:
+    sample_rows.verdict(sensor, now() - timedelta(minutes=5), 0)
+    kind, sentence = top(client)
+    assert kind == "fire"
+    assert re.match(r"1 host of algorithm test sent 3\.2 Gbit/s marked EF \(46\) from .+ until .+\. It may not use", sentence)
+    Verdict.objects.update(name="unknown-identity-in-priority", business="", identity_name="")
+    assert " sent " in top(client)[1] and " until " in top(client)[1]
+    Verdict.objects.update(name="dscp-rewritten", standing="network")
+    assert top(client)[1].startswith("The network took the mark EF (46) off packets of ")
+
+
 def test_departure_in_chinese_is_a_chinese_sentence(client: Client, sensor: Sensor) -> None:
     sample_rows.verdict(sensor, now(), 0)
     client.cookies["django_language"] = "zh-hans"
