@@ -40,6 +40,7 @@ ONE_VALUE = (
     "tos", "vpn-instance", "fragment-type", "igmp-type", "vlan", "vni", "routing", "ip-group", "destination-option", "set-type",
 )  # fmt: skip
 FLAGS = ("ack", "fin", "psh", "rst", "syn", "urg", "established")
+AUTO_NOTE = "match-order auto: the device sorts rules by depth; their order here is as printed"
 
 
 def bound_only(bound: Mapping[tuple[int, str], list[tuple[Binding, str]]]) -> Iterator[Policy]:

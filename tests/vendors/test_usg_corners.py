@@ -9,6 +9,7 @@ import pytest
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action, Rule
 from policyhub.vendorkit.registry import REGISTRY
+from policyhub.vendorkit.vrp_acl import AUTO_NOTE
 from tests.vendors.model_json import readable, service
 
 VENDOR = REGISTRY.get("huawei_usg")
@@ -158,7 +159,7 @@ def test_lists_say_what_they_are_asked_for() -> None:
         for p in config.policies
     }
     assert told == {
-        "2001": (4, "filter", Action.DENY, [("user-interface vty 0 4", "local")], ()),
+        "2001": (4, "filter", Action.DENY, [("user-interface vty 0 4", "local")], (AUTO_NOTE,)),
         "INNER": (4, "filter", Action.DENY, [("telnet", "local")], ()),
         "PLAIN": (4, "filter", Action.DENY, [("snmp-agent", "local")], ()),
         "WIDE": (4, "filter", None, [], ()),
@@ -303,6 +304,47 @@ def test_a_virtual_system_has_interfaces_and_names_of_its_own() -> None:
     assert (policy.name, policy.context, str(policy.rules[0].match.source)) == ("red/security-policy", "red", "10.3.0.9/32")
     (night,) = config.schedules
     assert night.expires and night.expires.startswith("2026-12-31")
+
+
+def test_lists_that_are_asked_for_something_else() -> None:
+    config = parse(
+        "policy-based-route\n rule name p 1\n  source-zone trust\n  action pbr next-hop 10.0.0.1\n"
+        "nat-policy\n description x\n rule name a\n  action no-nat\n rule name b\n  action no-nat\n"
+    )
+    (policy,) = config.policies
+    assert (policy.name, policy.purpose, [one.name for one in policy.rules]) == ("policy-based-route", "route", ["p"])
+    assert [one.name for one in config.nat_rules] == ["a", "b"]
+
+
+def test_the_default_of_old_packet_filters() -> None:
+    head = "firewall packet-filter default"
+    config = parse(
+        f"{head} permit interzone trust untrust direction outbound\n{head} deny interzone trust dmz\n{head} permit all\n"
+    )
+    (policy,) = config.policies
+    assert [(one.name, one.action) for one in policy.rules] == [
+        ("trust > untrust", Action.PERMIT), ("trust > dmz", Action.DENY), ("dmz > trust", Action.DENY), ("all", Action.PERMIT),
+    ]  # fmt: skip
+
+
+def test_a_table_of_translations_is_told_by_its_actions() -> None:
+    table = "RULE ID  RULE NAME   STATE    ACTION   HITS\n1        web         enable   no-nat   27\n"
+    table += "0        default     enable   no-nat   0\n"
+    found = VENDOR.counters(table, None)
+    assert found is not None
+    assert [(hit.policy, hit.key, hit.hits) for hit in found.hits] == [("nat-policy", "web", 27), ("nat-policy", "default", 0)]
+    mixed = VENDOR.counters(table.replace("0        default     enable   no-nat", "0        default     enable   permit"), None)
+    assert mixed is not None and {hit.policy for hit in mixed.hits} == {"nat-policy"}
+
+
+def test_uses_of_a_rule_span_all_its_logs() -> None:
+    head = "FW-1 %%01POLICY/6/POLICYPERMIT(l):vsys=public, rule-name=web.\n"
+    (use,) = (
+        VENDOR.rule_uses(f"May 14 2026 07:04:08 {head}May 13 2026 07:04:08 {head}May 15 2026 07:04:08 {head}")
+        if VENDOR.rule_uses
+        else ()
+    )
+    assert (use.sessions, use.first_at and use.first_at.day, use.last_at and use.last_at.day) == (3, 13, 15)
 
 
 S = "security-policy\n rule name r\n  "

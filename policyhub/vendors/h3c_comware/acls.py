@@ -8,7 +8,7 @@ from typing import TypeVar
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
-from policyhub.vendorkit.vrp_acl import ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
+from policyhub.vendorkit.vrp_acl import AUTO_NOTE, ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
 from policyhub.vendorkit.vrp_lines import quoted_words, take_direction
 from policyhub.vendors.h3c_comware.reading import NAMES, AclKey, Reading, take_acl
 
@@ -21,7 +21,6 @@ KIND_WORDS = {
     "wlan": "user",
     "link": "layer-2",
 }
-AUTO_NOTE = "match-order auto: the device sorts rules by depth; their order here is as printed"
 SHOWN = re.compile(
     r"^(?P<kind>Basic|Advanced|MAC|Ethernet frame|User-defined|WLAN client|WLAN AP) (?:(?P<family>IPv4|IPv6) )?ACL +"
     r"(?:named )?(?P<name>[^\s,]+)(?:, named (?P<alias>[^\s,]+))?, (?P<count>\d+|no) rules?",

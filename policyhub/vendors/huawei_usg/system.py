@@ -12,7 +12,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
-from policyhub.vendorkit.vrp_acl import Acl, AclDialect, collect, is_number, rules
+from policyhub.vendorkit.vrp_acl import AUTO_NOTE, Acl, AclDialect, collect, is_number, rules
 from policyhub.vendorkit.vrp_lines import (
     add_schedule,
     end_of_range,
@@ -220,7 +220,7 @@ def acl_policies(reading: Reading, vsys: Vsys) -> list[Policy]:
             tuple(bindings),
             tuple(acl.lines),
             purpose=purpose,
-            notes=tuple(dict.fromkeys(uses)),
+            notes=(*((AUTO_NOTE,) if acl.auto else ()), *dict.fromkeys(uses)),
             context=vsys.name,
         )
         found.append(made)

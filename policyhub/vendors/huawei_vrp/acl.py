@@ -7,7 +7,7 @@ import re
 from policyhub.domain.rules import Action, Binding, Policy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
-from policyhub.vendorkit.vrp_acl import BARE_COUNT, ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
+from policyhub.vendorkit.vrp_acl import AUTO_NOTE, BARE_COUNT, ENTRY, Acl, AclDialect, bound_only, collect, is_number, rules
 from policyhub.vendors.huawei_vrp.reading import NAMES, AclKey, Reading
 
 DIALECT = AclDialect(NAMES)
@@ -27,7 +27,6 @@ KIND_WORDS = {
     "user": "user",
     "ucl": "advanced",
 }
-AUTO_NOTE = "match-order auto: the device sorts rules by depth; their order here is as printed"
 
 
 def kind_of(number: int) -> str:
