@@ -155,12 +155,10 @@ def _numbers(words: Words) -> list[int]:
 
 
 def _scheduler(port: _Port, words: Words, block: Block) -> None:
-    """`qos pq 6 to 7 drr 0 to 5`, `qos drr`, `qos { pq 5 to 7 | wrr 0 to 4 }`: without numbers it is every queue."""
+    """`qos pq 6 to 7 drr 0 to 5`, `qos drr`: without numbers it is every queue."""
     while words:
         kind = words.accept("pq", "drr", "wrr", "wfq")
         if not kind:
-            if words.accept("{", "|", "}"):
-                continue
             words.end()
         for number in _numbers(words) or list(range(8)):
             port.change(number, block.number, is_strict_priority=kind == "pq")
