@@ -67,7 +67,10 @@ class Cursor:
 
     def word(self, ahead: int = 0) -> str:
         """The next token when it is a word, else ""."""
-        node = self.peek(ahead)
+        try:
+            node = self.nodes[self.at + ahead]
+        except IndexError:
+            return ""
         return node.text if isinstance(node, Token) and node.kind == "word" else ""
 
     def next(self, what: str = "a word") -> Node:

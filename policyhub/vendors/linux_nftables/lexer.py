@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from sys import intern
 from typing import NamedTuple
 
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.sharing import Pool
 
 TOKEN = re.compile(
     r'(?P<string>"[^"]*"?)|(?P<handle>#\s*handle (?P<number>\d{1,18}))|(?P<comment>#.*)|(?P<open>\{)|(?P<close>\})'
     r'|(?P<sep>;)|(?P<comma>,)|(?P<word>[^\s{};,"#]+)'
 )
+WRITTEN = re.compile(r'(?P<string>"[^"]*")|(?P<open>\{)|(?P<close>\})|(?P<comma>,)|(?P<word>[^\s{},"]+)')  # by text_of
 BLOCK_WORDS = frozenset(
     ("table", "chain", "set", "map", "counter", "quota", "limit", "flowtable", "secmark", "synproxy", "ct", "element", "elements")
 )
@@ -42,19 +43,25 @@ Node = Token | Group
 
 def tokens(lines: Iterable[Line]) -> Iterator[Token]:
     """Comments are dropped, except `# handle N`, which names a rule. A backslash at the end of a line joins the next."""
+    pool = Pool()
     for line in lines:
         text = line.text
         joined = text.endswith("\\")
         for match in TOKEN.finditer(text[:-1] if joined else text):
-            kind = match.lastgroup if match.lastgroup != "number" else "handle"
+            kind = match.lastgroup
             if match["handle"]:
                 yield Token("handle", match["number"], line.number)
             elif kind == "string":
-                yield Token("string", match["string"].strip('"'), line.number)
+                yield Token("string", match[0].strip('"'), line.number)
             elif kind and kind != "comment":
-                yield Token(kind, intern(match[kind]), line.number)  # the same few words in every rule
+                yield Token(kind, pool(match[0]), line.number)
         if not joined:
             yield Token("sep", "\n", line.number)
+
+
+def nodes_of(text: str) -> list[Node]:
+    """What `text_of` wrote as nodes again, all of them on line 0."""
+    return tree(Token(found.lastgroup or "", found[0].strip('"'), 0) for found in WRITTEN.finditer(text))
 
 
 def tree(flat: Iterable[Token]) -> list[Node]:
@@ -79,23 +86,28 @@ def tree(flat: Iterable[Token]) -> list[Node]:
     return top
 
 
-def split(nodes: Iterable[Node], blocks: bool = False) -> list[list[Node]]:
+def drained(group: Group) -> Iterator[Node]:
+    """Its items, each forgotten when the next is asked for: those of a whole ruleset take ten times the text."""
+    items, group.items = group.items[::-1], []
+    while items:
+        yield items.pop()
+
+
+def split(nodes: Iterable[Node], blocks: bool = False) -> Iterator[list[Node]]:
     """Statements. blocks: braces may hold a body (`chain x { .. }`) and end their statement; inside a chain they never do."""
-    found: list[list[Node]] = []
     now: list[Node] = []
     for node in nodes:
         if isinstance(node, Token) and node.kind == "sep":
             if now:
-                found.append(now)
+                yield now
             now = []
         elif now or not (isinstance(node, Token) and node.kind == "handle"):  # a handle behind an opening brace names the block
             now.append(node)
             if blocks and isinstance(node, Group) and is_block(now):
-                found.append(now)
+                yield now
                 now = []
     if now:
-        found.append(now)
-    return found
+        yield now
 
 
 def is_block(statement: Sequence[Node]) -> bool:
@@ -127,6 +139,8 @@ def elements(group: Group) -> list[list[Node]]:
 
 def text_of(nodes: Sequence[Node]) -> str:
     """One line in nft's own spacing."""
+    if all(isinstance(node, Token) and node.kind == "word" for node in nodes):
+        return " ".join([node.text for node in nodes if isinstance(node, Token)])
     parts: list[str] = []
     stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
     while stack:

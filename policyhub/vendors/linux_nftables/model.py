@@ -42,81 +42,93 @@ class Built:
     counted: list[CountedRule] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Draft:
+    """A chain whose policy waits until the jumps of all chains are known."""
+
+    chain: Chain
+    rules: list[Rule] = field(default_factory=list)
+    classes: list[QosClass] = field(default_factory=list)
+    jumps: set[str] = field(default_factory=set)
+    is_nat: bool = False
+
+
 def build(reading: Reading) -> Built:
     built = Built()
     for table in reading.tables.values():
         shared = _shared_counters(table)
-        analysed = {name: [analyse(table, rule) for rule in chain.rules] for name, chain in table.chains.items()}
-        entries = _entries(table, analysed)
-        for name, chain in table.chains.items():
-            _chain(reading, built, table, chain, analysed[name], shared, entries.get(name, ()))
+        drafts = {name: _draft(reading, built, table, chain, shared) for name, chain in table.chains.items()}
+        entries = _entries(drafts)
+        for name, draft in drafts.items():
+            _finish(built, table, draft, entries.get(name, ()))
     return built
 
 
 def _shared_counters(table: Table) -> dict[str, int]:
     """How many rules use each named counter: a counter of several rules says nothing about one of them, unless it is zero."""
     used: dict[str, int] = {}
-    for chain in table.chains.values():
-        for rule in chain.rules:
-            words = [node.text if isinstance(node, Token) else "" for node in rule.nodes]
-            for at in range(len(words) - 2):
-                if words[at] == "counter" and words[at + 1] == "name":
-                    used[words[at + 2]] = used.get(words[at + 2], 0) + 1
+    rules = (rule for chain in table.chains.values() for rule in chain.rules)
+    for rule in (rule for rule in rules if "counter name" in rule.text):
+        words = [node.text if isinstance(node, Token) else "" for node in rule.nodes]
+        for at in range(len(words) - 2):
+            if words[at] == "counter" and words[at + 1] == "name":
+                used[words[at + 2]] = used.get(words[at + 2], 0) + 1
     return used
 
 
-def _entries(table: Table, analysed: dict[str, list[Analysed]]) -> dict[str, tuple[str, ...]]:
+def _entries(drafts: dict[str, _Draft]) -> dict[str, tuple[str, ...]]:
     """Base chains from which each chain can be reached by jumps."""
     found: dict[str, list[str]] = {}
-    for name, chain in table.chains.items():
-        if not chain.hook:
+    for name, draft in drafts.items():
+        if not draft.chain.hook:
             continue
         seen, waiting = {name}, [name]
         while waiting:
             here = waiting.pop()
             found.setdefault(here, []).append(name)
-            for target in (jump for rule in analysed.get(here, []) for facts in rule.facts for jump in facts.jumps):
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
+            for target in drafts[here].jumps - seen if here in drafts else ():
+                seen.add(target)
+                waiting.append(target)
     return {name: tuple(bases) for name, bases in found.items()}
 
 
-def _chain(
-    reading: Reading,
-    built: Built,
-    table: Table,
-    chain: Chain,
-    analysed: list[Analysed],
-    shared: dict[str, int],
-    bases: tuple[str, ...],
-) -> None:
+def _draft(reading: Reading, built: Built, table: Table, chain: Chain, shared: dict[str, int]) -> _Draft:
+    """Rules one by one, so that each text and what was read of it is forgotten at once: rulesets are large."""
     title = f"{table.title} {chain.name}"
-    rules: list[Rule] = []
-    classes: list[QosClass] = []
+    draft = _Draft(chain, is_nat=chain.kind == "nat")
     repeats: dict[str, int] = {}
-    is_nat = chain.kind == "nat"
-    for position, (text, known) in enumerate(zip(chain.rules, analysed, strict=True), 1):
+    waiting, chain.rules = chain.rules[::-1], []
+    for position in range(1, len(waiting) + 1):
+        text = waiting.pop()
+        known = analyse(table, text)
         name = f"{title} handle {text.handle}" if text.handle else f"{title} rule {position}"
-        seen = repeats[known.canonical] = repeats.get(known.canonical, 0) + 1
-        key = f"{title}: {known.canonical}" + (f" #{seen}" if seen > 1 else "")
+        key = f"{title}: {known.canonical}"
+        seen = repeats[key] = repeats.get(key, 0) + 1
+        key = f"{key} #{seen}" if seen > 1 else key
         if known.problem:
             reading.ledger.unparsed(Line(text.lines[0], 0, known.text), known.problem)
-        is_nat = is_nat or known.is_nat
+        draft.is_nat = draft.is_nat or known.is_nat
         for branch, facts in enumerate(known.facts, 1):
             own = name if len(known.facts) == 1 else f"{name}.{branch}"
             rule = _rule(table, own, key, text, known, facts)
-            rules.append(rule)
+            draft.rules.append(rule)
+            draft.jumps.update(facts.jumps)
             translated = nat_rule(rule, facts.nat, chain, title)
             built.nat_rules.extend([translated] if translated is not None else [])
         made = _qos_class(name, known, text)
         if made is not None:
-            classes.append(made)
+            draft.classes.append(made)
         built.counted.append(_counted(table, title, key, text, known, shared))
-    built.policies.append(_policy(table, chain, title, rules, bases, is_nat))
-    if classes:
-        lines = tuple(sorted({line for made in classes for line in made.lines}))
-        built.qos_policies.append(QosPolicy(title, tuple(classes), _attachments(table, bases, classes), lines))
+    return draft
+
+
+def _finish(built: Built, table: Table, draft: _Draft, bases: tuple[str, ...]) -> None:
+    title = f"{table.title} {draft.chain.name}"
+    built.policies.append(_policy(table, draft.chain, title, draft.rules, bases, draft.is_nat))
+    if draft.classes:
+        lines = tuple(sorted({line for made in draft.classes for line in made.lines}))
+        attachments = _attachments(table, bases, draft.classes)
+        built.qos_policies.append(QosPolicy(title, tuple(draft.classes), attachments, lines))
 
 
 def _rule(table: Table, name: str, key: str, text: RuleText, known: Analysed, facts: Facts) -> Rule:

@@ -53,7 +53,7 @@ class _State:
 
 def analyse(table: Table, rule: RuleText) -> Analysed:
     """Total: what is not understood is the rule's last condition, and `problem` says so."""
-    nodes = [node for node in rule.nodes if not (isinstance(node, Token) and node.kind == "handle")]
+    nodes = rule.nodes
     state = _State(start(table), Cursor(nodes))
     problem, at = "", 0
     try:
@@ -64,10 +64,10 @@ def analyse(table: Table, rule: RuleText) -> Analysed:
         problem = str(reason)
         state.facts.conditions.append(text_of(nodes[at:])[:200])
         _last_verdict(state.facts, nodes)
-    kept = [node for index, node in enumerate(nodes) if not any(low <= index < high for low, high in state.skip)]
-    return Analysed(
-        [*state.done, state.facts] if not state.done else state.done, problem, text_of(nodes), text_of(kept), state.is_nat
-    )
+    canonical = rule.text
+    if state.skip:
+        canonical = text_of([node for at, node in enumerate(nodes) if not any(low <= at < high for low, high in state.skip)])
+    return Analysed(state.done or [state.facts], problem, rule.text, canonical, state.is_nat)
 
 
 def _last_verdict(facts: Facts, nodes: list[Node]) -> None:

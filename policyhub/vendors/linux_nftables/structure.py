@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
-from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, line_span, split, text_of, tokens, tree
+from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, drained, line_span, split, text_of, tokens, tree
 from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, flat_elements
 
 OBJECTS: dict[str, tuple[str, ...]] = {  # kind -> first words of the lines in its body
@@ -115,13 +115,16 @@ def _rename(reading: Reading, words: list[str]) -> None:
     table.chains[old].name = new
     table.chains = {chain.name: chain for chain in table.chains.values()}
     for rule in (rule for chain in table.chains.values() for rule in chain.rules):
-        before = [Token("word", "", 0), *rule.nodes]
-        rule.nodes = [
-            node._replace(text=new)
-            if isinstance(node, Token) and node.text == old and _word_of(last) in ("jump", "goto")
-            else node
-            for last, node in zip(before, rule.nodes, strict=False)
-        ]
+        nodes = rule.nodes
+        before = [Token("word", "", 0), *nodes]
+        rule.text = text_of(
+            [
+                node._replace(text=new)
+                if isinstance(node, Token) and node.text == old and _word_of(last) in ("jump", "goto")
+                else node
+                for last, node in zip(before, nodes, strict=False)
+            ]
+        )
 
 
 def _define(reading: Reading, statement: list[Node], words: list[str]) -> None:
@@ -152,7 +155,7 @@ def _table(reading: Reading, statement: list[Node], at: int) -> None:
     body = statement[-1]
     if not isinstance(body, Group):
         return
-    for part in split(body.items, blocks=True):
+    for part in split(drained(body), blocks=True):
         _guarded(reading, part, lambda inner: _in_table(reading, table, inner))
 
 
@@ -177,7 +180,7 @@ def _in_table(reading: Reading, table: Table, statement: list[Node]) -> None:
 def _chain(reading: Reading, table: Table, name: str, body: Group | None, statement: Sequence[Node]) -> None:
     chain = table.chains.setdefault(name, Chain(name))
     chain.lines += [line for line in line_span(statement) if line not in chain.lines]
-    for part in split(body.items) if body else []:
+    for part in split(drained(body)) if body else ():
         _guarded(reading, part, lambda inner: _in_chain(reading, table, chain, inner))
 
 
@@ -228,7 +231,7 @@ def _rule(reading: Reading, table: Table, chain: Chain, statement: list[Node]) -
     handle = next((node.text for node in statement if isinstance(node, Token) and node.kind == "handle"), "")
     first, last = line_span(statement)
     nodes = _named(reading, table, chain, statement)
-    chain.rules.append(RuleText(reading.expand(nodes), tuple(range(first, last + 1)), handle))
+    chain.rules.append(RuleText(text_of(reading.expand(nodes)), tuple(range(first, last + 1)), handle))
     reading.ledger.understood(*range(first, last + 1))
 
 
