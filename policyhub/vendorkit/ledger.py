@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,13 +18,22 @@ SENSITIVE_WORDS = ("permit", "deny", "access", "acl", "policy", "nat", "qos", "d
 SENSITIVE = re.compile("|".join(f"(?<![a-z]){w}|{w}(?![a-z])" for w in SENSITIVE_WORDS), re.IGNORECASE)
 NOT_UNDERSTOOD = "not understood"
 MAX_LINE = 4000  # no device writes a longer line of policy; searching patterns in one costs the square of its length
+UNSEEN = frozenset({"Cc", "Cf", "Mn", "Me"})  # Unicode: control, format, marks on and around the letter before
 UNDERSTOOD, IGNORED, SPECIAL = 1, 2, 4  # marks of a line; it may bear several
 MAX_TEXT = 400  # of an Unparsed line; binary rubbish may hold megabytes without a line break
 
 
 def is_sensitive(text: str) -> bool:
-    """Whether a line may never be ignored, because it may hold a rule or QoS."""
+    """Whether a line may never be ignored, because it may hold a rule or QoS; nothing that is not seen hides a word."""
+    if not (text.isascii() and text.isprintable()):
+        text = _as_seen(text)
     return SENSITIVE.search(text) is not None
+
+
+def _as_seen(text: str) -> str:
+    """Full-width letters and letters with marks as plain ones; without control characters, zero-width ones and soft hyphens."""
+    apart = unicodedata.normalize("NFKD", text.replace("\t", " "))
+    return "".join(letter for letter in apart if unicodedata.category(letter) not in UNSEEN)
 
 
 @dataclass(frozen=True, slots=True)

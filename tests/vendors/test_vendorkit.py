@@ -64,6 +64,27 @@ def test_a_sensitive_line_is_never_ignored(word: str) -> None:
     assert not IgnoreList.read(".*").takes(word)
 
 
+HIDING = ("\x00", "\x07", "\x1f", "\x7f", "\u00ad", "\u200b", "\u200d", "\u2060", "\u202e", "\ufeff", "\u0301")
+
+
+@pytest.mark.parametrize("hidden", HIDING, ids=ascii)
+def test_what_is_not_seen_hides_no_sensitive_word(hidden: str) -> None:
+    for word in ("permit", "access-group", "dscp"):
+        assert is_sensitive(f"x {word[:3]}{hidden}{word[3:]} y"), word
+        assert not IgnoreList.read(".*").takes(f"x {word[:2]}{hidden}{word[2:]}")
+
+
+@pytest.mark.parametrize("word", ["ｐｅｒｍｉｔ", "ａｃｌ", "access-ｇroup", "pólicy", "ＱＯＳ"])
+def test_full_width_letters_and_letters_with_marks_are_letters(word: str) -> None:
+    assert is_sensitive(word)
+
+
+def test_a_tab_parts_words_and_chinese_comments_stay_plain() -> None:
+    assert is_sensitive("no\tpermit")
+    assert not is_sensitive("perm\tit")
+    assert not is_sensitive("description 核心交换机，机房 A")
+
+
 @pytest.mark.parametrize("text", ["destination 10.0.0.1", "hostname core", "logging host 10.0.0.9"])
 def test_a_word_inside_a_word_is_not_sensitive(text: str) -> None:
     assert IgnoreList.read("(destination|hostname|logging)").takes(text)

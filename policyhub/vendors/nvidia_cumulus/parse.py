@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.blocks import Line, Lines, read_lines
-from policyhub.vendorkit.ledger import IgnoreList, LineLedger
+from policyhub.vendorkit.ledger import IgnoreList, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import score
 from policyhub.vendorkit.xtables.build import build
 from policyhub.vendorkit.xtables.facts import Context
@@ -111,7 +111,7 @@ def _book(reading: Reading, ledger: LineLedger, by_number: Lines) -> None:
         words = " ".join(path) + " "
         for number in wanted:
             line = by_number.at(number)
-            if IGNORED.takes(words):
+            if IGNORED.takes(words) and not is_sensitive(line.text):  # what parts words may stand inside one
                 ledger.ignore(Line(number, 0, "x"))
             elif IGNORED.excuses(words.strip()):
                 ledger.excuse(number)
