@@ -152,7 +152,7 @@ def _find_findings(text: str, realm: str | None) -> list[Hit]:
             row.device.name,
             "findings",
         )
-        for row in search.findings(text, realm)
+        for row in search.findings(text, realm, labels.checks_called(text))
     ]
 
 

@@ -141,5 +141,11 @@ def check_title(name: str) -> Text:
     return CHECKS[name][0] if name in CHECKS else name
 
 
+def checks_called(text: str) -> tuple[str, ...]:
+    """Names of the checks whose words hold a text, in the reader's language."""
+    wanted = text.casefold()
+    return tuple(name for name, words in CHECKS.items() if wanted and any(wanted in str(word).casefold() for word in words))
+
+
 def check_reason(name: str) -> Text:
     return CHECKS[name][1] if name in CHECKS else ""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
 from policyhub.domain.finding import Severity
 from policyhub.models import Device, Finding
+from policyhub.queries.translated import said_as
 
+# where messages stand in `Finding.said`; those inside another one are the ones that are sentences
+SAID = (
+    "said__message__text", "said__message__values__reason__text", "said__message__values__width__text",
+    "said__message__values__unused__text", "said__fix__text",
+)  # fmt: skip
 OPEN = (Finding.Status.NEW, Finding.Status.ACKNOWLEDGED, Finding.Status.REGRESSED)
 WORST_FIRST = Case(
     *(When(severity=severity.value, then=Value(4 - severity.rank)) for severity in Severity),
@@ -19,7 +26,10 @@ WORST_FIRST = Case(
 
 @dataclass(frozen=True, slots=True)
 class FindingFilter:
-    """ "" = no wish. status "" means all that are open; "all" means all. realm None = every realm."""
+    """ "" = no wish. status "" means all that are open; "all" means all. realm None = every realm.
+
+    called: names of checks that the text stands for in the reader's language.
+    """
 
     severity: str = ""
     name: str = ""
@@ -27,6 +37,7 @@ class FindingFilter:
     status: str = ""
     text: str = ""
     realm: str | None = None
+    called: tuple[str, ...] = ()
 
 
 def findings(wish: FindingFilter) -> QuerySet[Finding]:
@@ -41,10 +52,16 @@ def findings(wish: FindingFilter) -> QuerySet[Finding]:
     if wish.status != "all":
         rows = rows.filter(status=wish.status) if wish.status else rows.filter(status__in=OPEN)
     if wish.text:
-        rows = rows.filter(Q(policy__icontains=wish.text) | Q(rule__icontains=wish.text) | Q(message__icontains=wish.text))
+        rows = rows.filter(holds(wish.text, wish.called))
     if wish.realm is not None:
         rows = rows.filter(device__realm__name=wish.realm)
     return rows.order_by("order", "-last_seen_at", "pk")
+
+
+def holds(text: str, called: Iterable[str] = ()) -> Q:
+    """Findings with a text in their policy, rule or words: in the stored English, or in the reader's language."""
+    stored = Q(policy__icontains=text) | Q(rule__icontains=text) | Q(message__icontains=text)
+    return stored | Q(name__in=list(called)) | said_as(Finding, SAID, text)
 
 
 def one(pk: int) -> QuerySet[Finding]:

@@ -75,6 +75,35 @@ def test_finding_of_a_sweep_is_read_in_both_languages(user: User, fw: Device) ->
     assert "从不生效" in words(person(user, "zh-hans"), "/findings/")
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("从不生效", "shadowed-rule"),  # words of the sentence
+        ("先确定本意是哪一条", "shadowed-rule"),  # of the advice
+        ("被遮蔽", "shadowed-rule"),  # of the check's title
+        ("never acts", "shadowed-rule"),  # the stored English
+        ("EDGE", "shadowed-rule"),  # device text
+    ],
+)
+def test_search_finds_a_finding_by_the_words_that_the_reader_sees(user: User, fw: Device, query: str, name: str) -> None:
+    sweep()
+    client = person(user, "zh-hans")
+    assert name in {row.name for row in Finding.objects.all()}
+    row = Finding.objects.get(name=name)
+    for url in ("/search/", "/findings/"):
+        page = client.get(url, {"q": query}).content.decode()
+        assert f"/findings/{row.pk}/" in page, (url, query)
+
+
+def test_search_in_chinese_finds_what_is_said_and_nothing_else(user: User, fw: Device) -> None:
+    sweep()
+    client = person(user, "zh-hans")
+    shadowed = {row.pk for row in Finding.objects.filter(name="shadowed-rule")}
+    page = client.get("/findings/", {"q": "从不生效"}).content.decode()
+    assert {int(pk) for pk in re.findall(r"/findings/(\d+)/", page)} == shadowed
+    assert "/findings/" not in client.get("/search/", {"q": "没有这样的句子"}).content.decode().partition("<main")[2]
+
+
 def test_evidence_has_no_raw_keys_and_no_python(rows: Sample) -> None:
     for row in Finding.objects.all():
         for language in ("en", "zh-hans"):

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from policyhub.actions import findings as actions
 from policyhub.console.forms import FindingFilterForm
 from policyhub.console.frame import realm_of
-from policyhub.console.labels import check_title
+from policyhub.console.labels import check_title, checks_called
 from policyhub.console.views.base import page, paged, way_back
 from policyhub.queries import findings as queries
 from policyhub.queries.findings import FindingFilter
@@ -24,7 +24,9 @@ def index(request: HttpRequest) -> HttpResponse:
     form = FindingFilterForm(request.GET, names=[(name, check_title(name)) for name in queries.names()])
     wish = form.wish()
     device, realm = wish["device"] or None, realm_of(request)
-    rows = queries.findings(FindingFilter(wish["severity"], wish["name"], device, wish["status"], wish["q"], realm))
+    rows = queries.findings(
+        FindingFilter(wish["severity"], wish["name"], device, wish["status"], wish["q"], realm, checks_called(wish["q"]))
+    )
     context = {
         "page": paged(request, rows),
         "form": form,
