@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.reading import read_text
-from policyhub.management import counters_cli, onboarding_cli, terminal
+from policyhub.management import counters_cli, onboarding_cli, queues_cli, terminal
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     collect.add_argument("name", nargs="*", help="none: every device that can be read")
     onboarding_cli.add_arguments(verbs)
     counters_cli.add_arguments(verbs)
+    queues_cli.add_arguments(verbs)
     config = verbs.add_parser("import-config", help="keep a configuration from a file, for devices that are not read over SSH")
     config.add_argument("name")
     config.add_argument("file", type=Path)
@@ -226,4 +227,5 @@ VERBS = {
     "import-config": _import_config,
     **onboarding_cli.VERBS,
     **counters_cli.VERBS,
+    **queues_cli.VERBS,
 }

@@ -1,4 +1,4 @@
-"""Counters of priority flow control: `show priority-flow-control counters [detail]`, `show priority-flow-control`."""
+"""Counters of priority flow control and ports: `show priority-flow-control [counters [detail]]`, `show interfaces counters`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from policyhub.domain.counter_series import CounterText
+from policyhub.vendorkit.port_counters import PortCounters
 from policyhub.vendorkit.series_book import SeriesBook
 
 SOURCE = "show priority-flow-control counters"
@@ -18,7 +19,10 @@ def series(text: str, read_at: datetime | None = None) -> CounterText:
     """`RxPfc` and `TxPfc` of a port; `RxP3` is priority 3."""
     book = SeriesBook(text, read_at, SOURCE)
     columns: list[str] = []
+    counters = PortCounters(book)
     for line in book.lines():
+        if counters.take(line):
+            continue
         if COLUMNS.match(line.text):
             columns = line.words[1:]
             book.known()

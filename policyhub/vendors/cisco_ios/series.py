@@ -1,4 +1,4 @@
-"""Counters of classes, queues, policers and WRED of `show policy-map interface` (Cisco, QoS command reference)."""
+"""Counters of classes, queues, policers and WRED of `show policy-map interface` (Cisco, QoS command reference); of ports."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 
 from policyhub.domain.counter_series import CounterText
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.port_counters import PortCounters
 from policyhub.vendorkit.series_book import SeriesBook
 
 SOURCE = "show policy-map interface"
@@ -55,8 +56,9 @@ class _Reader:
         return " ".join([names[0], self.way, *names[1:]]) if names else ""
 
     def read(self) -> CounterText:
+        counters = PortCounters(self.book)
         for line in self.book.lines():
-            if not self._place(line) and self.path:
+            if not counters.take(line) and not self._place(line) and self.path:
                 self._numbers(line)
         return self.book.text()
 

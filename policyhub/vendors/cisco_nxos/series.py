@@ -1,4 +1,4 @@
-"""Counters of queues and of priority flow control: `show queuing interface`, `show interface priority-flow-control [detail]`."""
+"""Counters of queues, priority flow control, ports: `show queuing interface`, `show interface priority-flow-control|counters`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 
 from policyhub.domain.counter_series import CounterText
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.port_counters import PortCounters
 from policyhub.vendorkit.series_book import SeriesBook
 
 QUEUING = "show queuing interface"
@@ -28,7 +29,10 @@ def series(text: str, read_at: datetime | None = None) -> CounterText:
     """Every number of the known tables."""
     book = SeriesBook(text, read_at, QUEUING)
     port = queue = ""
+    counters = PortCounters(book)
     for line in book.lines():
+        if counters.take(line):
+            continue
         header, group = EGRESS.match(line.text) or PORT.match(line.text), GROUP.match(line.text)
         if header:
             port, queue = header["port"], ""
