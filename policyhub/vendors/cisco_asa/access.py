@@ -125,16 +125,27 @@ def policies(reading: Reading) -> list[Policy]:
 def _policy(reading: Reading, name: str, blocks: list[Block], has_global: bool) -> Policy:
     bindings = tuple(reading.bindings.get(name, ()))
     rules, kind, lost = _rules(reading, name, blocks)
-    falls = has_global and bool(bindings) and all(b.interface and b.direction == "in" for b in bindings)
-    notes = ["falls through to the global access list instead of an implicit deny"] if falls else []
+    purpose = kind or ("match" if name in reading.selectors and not bindings else "filter")
+    falls = _falls_through(bindings, purpose, has_global)
+    notes = [falls] if falls else []
     if lost:
         notes.append(f"{lost} entries are not understood")
-    purpose = kind or ("match" if name in reading.selectors and not bindings else "filter")
     family = 6 if name in reading.ipv6_lists else 0
     lines = tuple(block.number for block in blocks)
     return Policy(
         name, tuple(rules), None if falls else Action.DENY, family, bindings, lines, notes=tuple(notes), purpose=purpose
     )
+
+
+def _falls_through(bindings: tuple[Binding, ...], purpose: str, has_global: bool) -> str:
+    """Why what no entry matches is not denied here (CLI configuration guide, access rules, implicit deny); "" when it is."""
+    if purpose == "ethertype":
+        return "the implicit deny does not reach IP and ARP"
+    if bindings and all(b.direction == "local" for b in bindings):
+        return "no implicit deny: what no entry matches is left to the device's other rules"
+    if has_global and bindings and all(b.interface and b.direction == "in" for b in bindings):
+        return "falls through to the global access list instead of an implicit deny"
+    return ""
 
 
 def _rules(reading: Reading, name: str, blocks: list[Block]) -> tuple[list[Rule], str, int]:
@@ -317,11 +328,14 @@ def _named_services(reading: Reading, words: Words, parts: Parts) -> Services:
 
 
 def _who(words: Words, parts: Parts) -> None:
-    """Users and security groups: verbatim conditions."""
+    """Users and security groups: verbatim conditions, their groups references."""
     while words.peek().lower() in WHO:
         kind = words.next().lower()
         count = 2 if kind == "security-group" else 1
-        parts.conditions.append(" ".join([kind, *(words.next("a name") for _ in range(count))]))
+        names = [words.next("a name") for _ in range(count)]
+        parts.conditions.append(" ".join([kind, *names]))
+        if kind.startswith("object-group"):
+            parts.references += names
 
 
 def _address(reading: Reading, words: Words, parts: Parts) -> AddressSet:

@@ -20,6 +20,8 @@ SPEED_BY_NAME = (
     (re.compile(r"^fortygigabitethernet", re.IGNORECASE), 4 * 10**10),
 )
 
+SPEED_OF_PIX = re.compile(r"(10{1,3})(?:full|basetx?|auto|sx|fullsx)$")
+
 
 def new_interface(name: str) -> Interface:
     """A port of which only the name is known yet: its speed and its parent follow from it."""
@@ -33,7 +35,7 @@ def read_interface(reading: Reading, block: Block) -> None:
     name = words.next("an interface")
     interface = reading.interfaces.get(name) or new_interface(name)
     if words and not block.children:
-        interface = replace(interface, enabled="shutdown" not in words.rest().lower().split())
+        interface = _hardware(interface, words.rest().lower().split())
     lines = [block.number]
     for child in block.children:
         try:
@@ -49,6 +51,14 @@ def read_interface(reading: Reading, block: Block) -> None:
     reading.interfaces[name] = interface
     if interface.zone:
         _zone(reading, interface.zone, interface.name, block.number)
+
+
+def _hardware(interface: Interface, words: list[str]) -> Interface:
+    """`100full`, `10baset`, `1000auto`, `auto`, then `shutdown` (PIX 6.3 command reference, interface)."""
+    speed = SPEED_OF_PIX.match(words[0])
+    if speed is not None:
+        interface = replace(interface, speed_bps=int(speed[1]) * 10**6)
+    return replace(interface, enabled="shutdown" not in words)
 
 
 def _interface_line(interface: Interface, child: Block) -> Interface | None:

@@ -14,7 +14,15 @@ from policyhub.vendors.cisco_asa.reading import NAMES, Definition, Reading
 
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 ANY_WORDS = {"any": ANY, "any4": ANY4, "any6": ANY6}
-GROUP_KINDS = {"network": "network", "service": "service", "protocol": "protocol", "icmp-type": "icmp"}
+GROUP_KINDS = {
+    "network": "network",
+    "service": "service",
+    "protocol": "protocol",
+    "icmp-type": "icmp",
+    "user": "user",
+    "security": "security",
+}
+IDENTITIES = {"user": ("user", "user-group"), "security": ("security-group",)}
 MemberReader = Callable[[Reading, Definition, str, Words], str]
 
 
@@ -50,6 +58,7 @@ def read_group(reading: Reading, block: Block) -> None:
 
     readers: dict[str, MemberReader] = {"network": _network_member, "protocol": _protocol_member, "icmp-type": _icmp_member}
     readers["service"] = port_member if typed else _service_member
+    readers |= {"user": _identity_member, "security": _identity_member}
     _members(reading, block, name, definition, readers[word])
 
 
@@ -197,6 +206,13 @@ def _protocol_member(reading: Reading, definition: Definition, name: str, words:
     word = words.next("a protocol")
     reading.services.add(name, (Service.of(NAMES.protocol(word)),))
     return word
+
+
+def _identity_member(reading: Reading, definition: Definition, name: str, words: Words) -> str:
+    """`user DOMAIN\\NAME`, `user-group ..`, `security-group name|tag ..`: rules hold them as conditions."""
+    if words.peek().lower() not in IDENTITIES[definition.kind] or not words.peek(1):
+        raise NotUnderstood(f"{' or '.join(IDENTITIES[definition.kind])} or group-object is expected")
+    return words.rest()
 
 
 def _icmp_member(reading: Reading, definition: Definition, name: str, words: Words) -> str:

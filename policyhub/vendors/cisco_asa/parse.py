@@ -37,7 +37,7 @@ CHILDREN = (
     (re.compile(r"^object (network|service) "), re.compile(r"^(host|subnet|range|fqdn|service) ")),
     (
         re.compile(r"^object-group "),
-        re.compile(r"^((network|port|service|protocol|icmp)-object|group-object) "),
+        re.compile(r"^((network|port|service|protocol|icmp)-object|group-object|security-group|user(-group)?) "),
     ),
 )
 HANDLERS: dict[str, Callable[[Reading, Block], None]] = {

@@ -183,7 +183,11 @@ def _action(made: _Class, action: Block) -> None:
         made.directions.add("out")
     elif word == "police":
         made.directions.add("in" if words.accept("input", "output") == "input" else "out")
-        made.qos = replace(made.qos, policer=_policer(words))
+        policer = _policer(words)
+        if made.qos.policer is None:
+            made.qos = replace(made.qos, policer=policer)
+        else:  # the other direction has a rate of its own
+            made.qos = replace(made.qos, notes=(*made.qos.notes, " ".join(words.words)))
     elif word == "shape":
         if not words.accept("average"):
             raise NotUnderstood("shape average RATE is expected")
@@ -209,7 +213,10 @@ def _policer(words: Words) -> Policer:
             action = words.next("drop or transmit").lower()
             if action not in ("drop", "transmit"):
                 raise NotUnderstood(f"{action[:40]!r} is not drop or transmit")
-            exceed = action if word == "exceed-action" else exceed
+            if word == "exceed-action":
+                exceed = action
+            elif action == "drop":
+                rate = 0
         else:
             burst = number_in(word, 1, 10**12, "a burst in bytes")
     return Policer(rate, burst, exceed_action=exceed)
