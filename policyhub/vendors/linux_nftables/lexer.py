@@ -112,12 +112,8 @@ def split(nodes: Iterable[Node], blocks: bool = False) -> Iterator[list[Node]]:
 
 def is_block(statement: Sequence[Node]) -> bool:
     """Whether the statement's last braces hold a body. `add rule` is a rule, whatever it holds."""
-    words = [node.text for node in statement[:2] if isinstance(node, Token)]
-    if not words:
-        return True
-    if words[0] in ("add", "create", "insert"):
-        return len(words) > 1 and words[1] in BLOCK_WORDS
-    return words[0] in BLOCK_WORDS
+    first = statement[0]
+    return not isinstance(first, Token) or first.text in BLOCK_WORDS
 
 
 def line_span(nodes: Sequence[Node]) -> tuple[int, int]:

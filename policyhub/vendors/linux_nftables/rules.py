@@ -191,13 +191,13 @@ def _is_note(node: Node) -> bool:
 
 def _verdict(facts: Facts, nodes: list[Node]) -> None:
     words = [node.text for node in nodes if isinstance(node, Token)]
-    if words[:1] in (["accept"], ["drop"]):
+    if words in (["accept"], ["drop"]):
         facts.action = Action.PERMIT if words[0] == "accept" else Action.DENY
     elif words[:1] in (["jump"], ["goto"]) and len(words) == 2:
         facts.jumps.append(words[1])
         facts.returns = words[0] == "jump"
         facts.references.append(f"chain {words[1]}")
-    elif words[:1] not in (["return"], ["continue"]):
+    elif words not in (["return"], ["continue"]):
         raise NotUnderstood(f"{text_of(nodes)[:40]!r} is not a verdict")
 
 

@@ -356,9 +356,8 @@ def _add_rule(reading: Reading, table: Table, statement: list[Node], words: list
 
 def _place(chain: Chain, kind: str, number: str) -> int:
     """Where in the chain the rule with this handle or index stands. Raises NotUnderstood."""
-    if kind == "index" and is_decimal(number) and int(number[:9]) < len(chain.rules):
-        return int(number[:9])
-    found = next((i for i, rule in enumerate(chain.rules) if kind != "index" and rule.handle and rule.handle == number), None)
+    signs = (str(at) if kind == "index" else rule.handle for at, rule in enumerate(chain.rules))
+    found = next((at for at, sign in enumerate(signs) if sign and sign == number), None)
     if found is None:
         raise NotUnderstood("the handle is not in this text")
     return found

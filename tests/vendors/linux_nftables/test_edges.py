@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from policyhub.domain.change import GuardSpec
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Match
 from policyhub.vendorkit.registry import REGISTRY
@@ -86,3 +89,86 @@ def test_elements_that_come_and_go_by_themselves_are_no_change() -> None:
     ]  # fmt: skip
     kept = without_dynamic(lines)
     assert [line for line in lines if line not in kept] == [lines[2], lines[3], lines[12]]
+
+
+SCRIPT = "add table inet t\nadd chain inet t c { type filter hook input priority 0; }\nadd chain inet t other\n"
+
+
+def policy(lines: str) -> list[str]:
+    """Rules of the input chain of a script, as names of what they match."""
+    config = VENDOR.parse(SCRIPT + lines)
+    assert not config.unparsed, config.unparsed
+    return [service(rule.match.services[0]) for rule in config.policies[0].rules]
+
+
+def test_rules_of_a_script_in_every_spelling() -> None:
+    assert policy("add rule inet t c tcp dport 1 drop\ninet t c tcp dport 2 drop\ncreate rule inet t c tcp dport 3 drop\n") == [
+        "tcp 1", "tcp 2", "tcp 3",
+    ]  # fmt: skip
+    plain = VENDOR.parse("add table t\nadd chain t c { type filter hook input priority 0; }\nadd rule t c tcp dport 1 drop\n")
+    assert [service(rule.match.services[0]) for rule in plain.policies[0].rules] == ["tcp 1"]
+
+
+def test_a_renamed_chain_is_still_the_one_that_is_jumped_to() -> None:
+    config = VENDOR.parse(
+        SCRIPT
+        + "add rule inet t c tcp dport 1 jump other\nadd rule inet t c tcp dport 2 drop\nadd rule inet t other udp dport 9 drop\n"
+        "rename chain inet t other new\nadd chain inet t third\nadd rule inet t c jump third\n"
+    )
+    assert not config.unparsed
+    found = {policy.name: [rule.target for rule in policy.rules if rule.target] for policy in config.policies}
+    assert any(target.endswith("new") for targets in found.values() for target in targets)
+    assert any(target.endswith("third") for targets in found.values() for target in targets)
+    assert [one.reason for one in VENDOR.parse(SCRIPT + "rename chain inet t nobody new\n").unparsed] == [
+        "the chain is not defined here"
+    ]
+
+
+def test_helpers_and_quotas_hold_no_rule() -> None:
+    assert policy('add ct helper inet t h { type "ftp" protocol tcp; }\nadd quota inet t q { over 25 mbytes; }\n') == []
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("add rule inet t c index 9 drop", "the handle is not in this text"),
+        ("add rule inet t c handle 4 drop", "the handle is not in this text"),
+        ("delete rule inet t c index 0", "the handle is not in this text"),
+        ("delete rule inet t c handle", "the handle is not in this text"),
+        ("add rule inet t c", "a rule is expected"),
+        ("add element inet t nobody { 1 }", "set 'nobody' is not defined here"),
+        ("add counter inet t", "a name is expected"),
+    ],
+)
+def test_commands_that_name_nothing(line: str, reason: str) -> None:
+    assert [odd.reason for odd in VENDOR.parse(SCRIPT + line + "\n").unparsed] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("inside", "actions"),
+    [
+        ("80 : accept, 81 : drop", ["permit", "deny"]),
+        ("80 : return, 81 : drop", ["deny"]),
+        ("80 : continue", []),
+        ("80 comment \"web\" : accept", ["permit"]),
+    ],
+)  # fmt: skip
+def test_verdicts_of_a_map(inside: str, actions: list[str]) -> None:
+    config = parse(f"tcp dport vmap {{ {inside} }}")
+    assert not config.unparsed
+    assert [rule.action.value for rule in config.policies[0].rules if rule.action.value in ("permit", "deny")] == actions
+
+
+@pytest.mark.parametrize("inside", ["80 : perhaps", "80 : accept now", "80 : return now", "80 :", ": accept"])
+def test_verdicts_that_nft_does_not_have(inside: str) -> None:
+    assert len(parse(f"tcp dport vmap {{ {inside} }}").unparsed) == 1
+
+
+def test_what_the_guard_counted_is_read_with_its_bytes() -> None:
+    renderer = VENDOR.render
+    assert renderer is not None
+    spec = GuardSpec("PHG-RIM4", ("edge0", "edge1"), frozenset({40, 46}))
+    table = (Path(__file__).parent / "installed_guard" / "config.txt").read_text(encoding="utf-8")
+    first, *others = renderer.reads(spec)
+    state = renderer.read(spec, {first: table, **dict.fromkeys(others, table)})
+    assert (state.installed, state.packets, state.bytes) == (True, 812, 99_064)
