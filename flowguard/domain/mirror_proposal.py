@@ -236,7 +236,8 @@ def _refuse_lossless_default(config: DeviceConfig) -> None:
 
 def _notes(found: Proposal, source: Interface, config: DeviceConfig) -> list[Message]:
     mirror = found.mirror
-    is_foreign = mirror.kind is MirrorKind.ERSPAN and bool(config.interfaces) and not _has_address(config, mirror.origin)
+    known = not config.interfaces or any(port.has(mirror.origin) for port in config.interfaces)
+    is_foreign = mirror.kind is MirrorKind.ERSPAN and not known
     rows = (
         (found.fits is False, TOO_SLOW),
         (found.fits is True and (found.use or 0) > NEARLY_FULL, NEARLY_TOO_SLOW),
@@ -249,8 +250,3 @@ def _notes(found: Proposal, source: Interface, config: DeviceConfig) -> list[Mes
     )
     values = {"origin": mirror.origin, "vlan": mirror.vlan, "port": source.name}
     return [Message(text, values) for holds, text in rows if holds]
-
-
-def _has_address(config: DeviceConfig, address: str) -> bool:
-    wanted = ipaddress.ip_address(address)
-    return any(ipaddress.ip_interface(each).ip == wanted for port in config.interfaces for each in port.addresses)

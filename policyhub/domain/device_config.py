@@ -39,6 +39,10 @@ class Interface:
     mtu: int | None = None
     parent: str = ""
 
+    def has(self, address: str) -> bool:
+        """address: IPv4, as dotted numbers. What a device accepted is not always an address, so texts are compared."""
+        return any(each.partition("/")[0] == address for each in self.addresses)
+
 
 @dataclass(frozen=True, slots=True)
 class Route:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 from policyhub.domain.change import Commands
@@ -36,7 +35,7 @@ def draft(wish: Mirror, running: str) -> Commands:
 def _address(wish: Mirror, running: str) -> list[str]:
     """A tunnel without an address stays down: it borrows that of the port which has the origin, where the configuration says."""
     for port in parse(running).interfaces:
-        if any(ipaddress.ip_interface(each).ip == ipaddress.ip_address(wish.origin) for each in port.addresses):
+        if port.has(wish.origin):
             return [f" ipv4 unnumbered {port.name}"]
     return []
 

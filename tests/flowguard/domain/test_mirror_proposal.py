@@ -170,6 +170,11 @@ def test_notes_name_what_copies_cannot_show() -> None:
     assert any("Eth3 is shut down" in str(note) for note in asked(Wish("Eth3", destination="Eth2")).notes)
 
 
+def test_a_port_with_an_address_that_is_none_is_passed_over() -> None:
+    odd = replace(CONFIG, interfaces=(Interface("Eth0", addresses=("2404:::2/64", "dhcp")), *PORTS))
+    assert not any("No port of the configuration" in str(note) for note in asked(ERSPAN, odd).notes)
+
+
 def reading(second: float, packets: int, octets: int | None) -> Reading:
     return Reading(int(second * 1e9), packets, octets)
 
