@@ -17,6 +17,7 @@ WORDS = {
     "rewrite": {"before", "after", "both", "unknown"}, "egress_drop": {"before", "after", "unknown"},
     "tags": {"kept", "stripped", "some", "none", "unknown"}, "pause": {"seen", "not-seen", "unknown"},
 }  # fmt: skip
+NUMBERS = {"cut_to": 262_144, "duplicates": 1, "mirror_loss": 1}
 OF_MARKS = ("class-not-allowed", "unknown-identity-in-priority")
 OF_QUEUES = ("microburst", "queue-saturated")
 BEFORE_DROP = "copies at {point} are made before its egress queue (probes): what is lost or waits there cannot be seen"
@@ -42,8 +43,12 @@ def _facts(row: Any, place: str, file: str) -> PointFacts:
     if not isinstance(row, dict):
         raise BadInput.at(file, None, f"{place} is no object", "Write it by `policyhub sensor probe judge --into FILE`")
     for key, words in WORDS.items():
-        if row.get(key, "unknown") not in words:
+        if not isinstance(row.get(key, "unknown"), str) or row.get(key, "unknown") not in words:
             raise BadInput.at(file, None, f"{place}.{key} is {row[key]!r}", f"Write one of {', '.join(sorted(words))}")
+    for key, most in NUMBERS.items():
+        value = row.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most):
+            raise BadInput.at(file, None, f"{place}.{key} is {value!r}", f"Write a number from 0 to {most}, or null")
     return PointFacts(**{field.name: row[field.name] for field in fields(PointFacts) if field.name in row})
 
 
