@@ -30,14 +30,22 @@ pub use tunnel::{Carried, Tunnel};
 /// more than `bytes` holds; `ts_ns` is copied.
 #[inline]
 pub fn decode(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8]) -> Packet {
-    let mut packet = Packet { ts_ns, frame_len, ..Packet::default() };
-    if let Err(error) = link::parse(link, bytes, &mut packet) {
+    let mut packet = Packet::default();
+    decode_into(link, ts_ns, frame_len, bytes, &mut packet);
+    packet
+}
+
+/// As [`decode`], into a `packet` that is as by default.
+#[inline]
+pub fn decode_into(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8], packet: &mut Packet) {
+    packet.ts_ns = ts_ns;
+    packet.frame_len = frame_len;
+    if let Err(error) = link::parse(link, bytes, packet) {
         packet.error = Some(error);
     }
     if packet.tunnel != Tunnel::None {
         packet.note_innermost(bytes);
     }
-    packet
 }
 
 /// Big-endian 16 bit number at `at`.

@@ -99,8 +99,6 @@ pub struct Packet {
     pub signature: u8,
     /// Number of the server's name that the payload shows, 0 for none; likewise.
     pub name: u16,
-    /// Hash of the flow's key, 0 when it was not worked out; likewise.
-    pub flow_tag: u32,
     pub stop: Stop,
     /// Priorities that a pause frame speaks about, bit 0 for priority 0.
     pub stop_classes: u8,
@@ -154,7 +152,6 @@ impl Default for Packet {
             syndrome: 0,
             signature: 0,
             name: 0,
-            flow_tag: 0,
             stop: Stop::None,
             stop_classes: 0,
             has_bth: false,

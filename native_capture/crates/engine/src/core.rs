@@ -6,7 +6,7 @@ use nc_correlate::{identity_of, Again, Gone, Look, Matcher, Sighting};
 use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
 use nc_flow::{
-    Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
+    Ahead, Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
 };
 
 use crate::clocks::Clocks;
@@ -131,15 +131,29 @@ impl Core {
         self.queues = Some(queues);
     }
 
-    /// Bring near what a few packets of a point that stands alone will need; they are accounted afterwards, one by one.
-    pub fn warm(&self, number: u16, packets: &mut [Packet]) {
+    /// A handful of packets of a point that stands alone: what they need is brought near, then they are accounted, one by one.
+    /// `ahead`: room that is used again and again.
+    pub fn packets(&mut self, number: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
         let realm = self.points[usize::from(number)].realm;
-        let whole = packets.iter_mut().filter(|packet| packet.is_ip() && !packet.is_fragment());
-        self.flows.warm(whole.map(|packet| (FlowKey::of(packet, realm, ports(packet)), packet)));
+        let whole = packets.iter().filter(|packet| Ahead::is_for(packet));
+        ahead.clear();
+        ahead.extend(whole.map(|packet| self.flows.ahead(&FlowKey::of(packet, realm, ports(packet)))));
+        ahead.iter_mut().for_each(|ahead| self.flows.meet(ahead));
+        ahead.iter().for_each(|ahead| self.flows.meet_more(ahead));
+        let mut ahead = ahead.iter();
+        for packet in packets {
+            let ahead = if Ahead::is_for(packet) { ahead.next() } else { None };
+            self.account(number, packet, ahead);
+        }
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
     pub fn packet(&mut self, number: u16, packet: &Packet) {
+        self.account(number, packet, None);
+    }
+
+    #[inline]
+    fn account(&mut self, number: u16, packet: &Packet, ahead: Option<&Ahead>) {
         self.advance(packet.ts_ns);
         let point = &mut self.points[usize::from(number)];
         if let Some(queues) = self.queues.as_mut().filter(|_| point.packets == 0) {
@@ -155,19 +169,15 @@ impl Core {
         if let Some(observer) = self.observers.get_mut(usize::from(number)) {
             observer.count(packet);
         }
+        if let Some(ahead) = ahead.filter(|_| self.matcher.is_none()) {
+            let seen = self.flows.observe_ahead(ahead, number, packet);
+            return self.account_alone(seen, number, packet);
+        }
         let ports = if packet.is_fragment() { self.fragments.ports(packet) } else { ports(packet) };
         let key = FlowKey::of(packet, point.realm, ports);
         let Some(matcher) = &mut self.matcher else {
-            let (flow, event) = self.count_flow(key, number, packet);
-            self.count_tcp(number, packet, event);
-            self.queue_first(number, packet, flow);
-            if flow != NO_FLOW {
-                self.judge_host(flow, number, packet);
-            }
-            if packet.has_bth {
-                self.fabric(number, packet, true);
-            }
-            return;
+            let seen = self.flows.observe(key, number, packet);
+            return self.account_alone(seen, number, packet);
         };
         let id = identity_of(packet, key.realm, &self.hashers);
         let sighting = matcher.sight(id, number, packet);
@@ -181,7 +191,8 @@ impl Core {
         match sighting {
             Sighting::Again(again) => self.again(number, packet, &again),
             Sighting::First => {
-                let (flow, _) = self.count_flow(key, number, packet);
+                let seen = self.flows.observe(key, number, packet);
+                let (flow, _) = self.note_payload(seen, packet);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.remember(id, number, packet, flow);
                 }
@@ -199,10 +210,26 @@ impl Core {
         points.map(|(number, _)| number as u16)
     }
 
-    /// The packet's flow, and what it counts as there.
+    /// The rest, where no other point may show the packet again.
     #[inline]
-    fn count_flow(&mut self, key: FlowKey, number: u16, packet: &Packet) -> (u32, TcpEvent) {
-        let Some((flow, event)) = self.flows.observe(key, number, packet) else {
+    fn account_alone(&mut self, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) {
+        let (flow, event) = self.note_payload(seen, packet);
+        self.count_tcp(number, packet, event);
+        if self.queues.is_some() {
+            self.queue_first(number, packet, flow);
+        }
+        if flow != NO_FLOW && self.judge.bundle().is_some() {
+            self.judge_host(flow, number, packet);
+        }
+        if packet.has_bth {
+            self.fabric(number, packet, true);
+        }
+    }
+
+    /// What the payload told goes to the packet's flow. Returns the flow, and what the packet counts as there.
+    #[inline]
+    fn note_payload(&mut self, seen: Option<(u32, TcpEvent)>, packet: &Packet) -> (u32, TcpEvent) {
+        let Some((flow, event)) = seen else {
             return (NO_FLOW, TcpEvent::default());
         };
         if packet.name != 0 {

@@ -120,9 +120,14 @@ proptest! {
             let media = core.flows.media(number);
             prop_assert!(media.is_none_or(|media| media.packets <= flow.packets()));
         }
-        let (points, services, media) = crate::health_rows::Sums::new(1).rows(&core);
-        prop_assert_eq!((points.len(), media.len()), (1, 0));
-        prop_assert!(services.len() <= 4);
+        let mut sums = crate::health_rows::Sums::new(1);
+        sums.choose_all(&core);
+        core.flows.conversations().for_each(|ways| sums.sum(&core, ways));
+        let rows = sums.rows(&core);
+        let streams = core.flows.iter().filter(|(number, _)| core.flows.media(*number).is_some()).count();
+        prop_assert_eq!((rows.points.len(), rows.directions), (1, core.flows.iter().count()));
+        prop_assert_eq!(rows.media.len(), streams);
+        prop_assert!(rows.services.len() <= 4);
     }
 }
 

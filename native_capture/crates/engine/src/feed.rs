@@ -8,7 +8,7 @@ use nc_decode::Packet;
 use nc_flow::Signatures;
 use nc_source::{lost, wait_readable, CaptureFile, Lost, Ring, SourceError};
 
-use crate::look::look;
+use crate::look::looked;
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
@@ -91,7 +91,7 @@ impl Feed for RingFeed {
     fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
         let mut read = 0;
         for (number, ring) in self.rings.iter_mut().enumerate() {
-            read += ring.drain(|frame| sink(number, look(frame, &self.signatures)));
+            read += ring.drain(|frame| sink(number, looked(frame, &self.signatures)));
         }
         read
     }
@@ -158,7 +158,7 @@ impl FileFeed {
     fn step(&mut self, number: usize) {
         let played = &mut self.files[number];
         match played.file.next_frame() {
-            Ok(frame) => played.next = frame.map(|frame| look(&frame, &self.signatures)),
+            Ok(frame) => played.next = frame.map(|frame| looked(&frame, &self.signatures)),
             Err(error) => {
                 played.next = None;
                 self.error = Some(error);

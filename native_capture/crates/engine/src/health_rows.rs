@@ -116,12 +116,22 @@ pub(crate) struct Sums {
     points: Vec<HealthSums>,
     services: Services,
     media: Vec<StreamOf>,
+    directions: usize,
+}
+
+/// What [`Sums`] come to.
+pub(crate) struct SumRows<'a> {
+    pub directions: usize,
+    pub points: Vec<HealthSums>,
+    pub services: Vec<ServiceRow<'a>>,
+    pub media: Vec<StreamOf>,
 }
 
 impl Sums {
     /// `points`: how many there are.
     pub fn new(points: usize) -> Self {
-        Self { points: vec![HealthSums::default(); points], services: Services::default(), media: Vec::new() }
+        let points = vec![HealthSums::default(); points];
+        Self { points, services: Services::default(), media: Vec::new(), directions: 0 }
     }
 
     /// Look at what the table lets go now.
@@ -133,11 +143,26 @@ impl Sums {
         self.media.extend(gone.filter_map(|number| stream_of(core, number)).take(room));
     }
 
-    /// Sums of each point, the services with most answers first, and the media of conversations let go.
-    pub fn rows(mut self, core: &Core) -> (Vec<HealthSums>, Vec<ServiceRow<'_>>, Vec<StreamOf>) {
+    /// Once all packets are counted, before any conversation that the table holds is summed up.
+    pub fn choose_all(&mut self, core: &Core) {
         core.flows.conversations().for_each(|ways| self.choose(core, ways));
-        core.flows.conversations().for_each(|ways| self.add(core, ways));
-        (self.points, rows(core, self.services), self.media)
+    }
+
+    /// Sum up a conversation that the table holds.
+    pub fn sum(&mut self, core: &Core, ways: [u32; 2]) {
+        self.add(core, ways);
+        self.directions += ways.into_iter().filter(|way| core.flows.flow(*way).packets() > 0).count();
+        self.media.extend(ways.into_iter().filter_map(|number| stream_of(core, number)));
+    }
+
+    /// Directions summed up, sums of each point, the services with most answers first, and media.
+    pub fn rows(self, core: &Core) -> SumRows<'_> {
+        SumRows {
+            directions: self.directions,
+            points: self.points,
+            services: rows(core, self.services),
+            media: self.media,
+        }
     }
 
     /// Services that answered something, and those in trouble, are told apart.
@@ -160,7 +185,7 @@ impl Sums {
             sum.name(core.flows.name(talk));
         }
         for number in [talk, talk ^ 1].into_iter().filter(|_| is_tcp) {
-            let (flow, health) = (core.flows.flow(number), core.flows.health(number));
+            let (flow, health) = (core.flows.flow(number), core.flows.health_but_times(number));
             if flow.packets() == 0 {
                 continue;
             }
@@ -168,7 +193,7 @@ impl Sums {
             self.points[usize::from(flow.point)].add(&health, segments, whole, number == talk);
             if let Some(sum) = &mut sum {
                 sum.sums.add(&health, segments, whole, number == talk);
-                sum.add_trips(&health.round_trips, core.flows.key(number).dport == service.port);
+                sum.add_trips(&core.flows.round_trips(number), core.flows.key(number).dport == service.port);
             }
         }
     }

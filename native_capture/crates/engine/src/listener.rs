@@ -146,7 +146,7 @@ impl Sum {
         self.sampling = record.sampling.or(self.sampling);
         self.server_port = server_port(record);
         self.records += 1;
-        for mark in &record.marks {
+        for mark in record.marks.iter() {
             match self.marks.iter_mut().find(|known| known.dscp == mark.dscp) {
                 Some(known) => {
                     known.packets = known.packets.saturating_add(mark.packets);
@@ -210,7 +210,7 @@ fn offend(
     let Some(bundle) = judge.bundle().cloned() else { return };
     let Some(last_ns) = record.last_ns.filter(|_| !ICMP.contains(&record.proto)) else { return };
     let who = bundle.find(&record.realm, record.version, record.src);
-    for mark in &record.marks {
+    for mark in record.marks.iter() {
         let Some(name) = bundle.breach(who, mark.dscp) else { continue };
         let all = (record.bytes.or(record.ip_bytes).unwrap_or(0), record.packets.unwrap_or(0));
         let told = Told {

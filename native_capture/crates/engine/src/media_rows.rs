@@ -55,10 +55,8 @@ pub(crate) fn stream_of(core: &Core, number: u32) -> Option<StreamOf> {
     Some((core.flows.media(number)?, core.flows.key(number), core.flows.flow(number).point))
 }
 
-/// Those that lost the greatest share first. `gone`: of flows that are in the table no more.
-pub(crate) fn streams(core: &Core, gone: Vec<StreamOf>) -> Vec<StreamRow<'_>> {
-    let mut all = gone;
-    all.extend(core.flows.iter().filter_map(|(number, _)| stream_of(core, number)));
+/// Those that lost the greatest share first.
+pub(crate) fn streams(core: &Core, mut all: Vec<StreamOf>) -> Vec<StreamRow<'_>> {
     all.sort_unstable_by_key(|(media, key, point)| {
         let lost_ppm = media.lost.saturating_mul(1_000_000) / media.expected.max(1);
         (std::cmp::Reverse((lost_ppm, media.packets)), *point, *key, media.source)

@@ -29,23 +29,30 @@ pub(crate) struct Told {
     addresses: Vec<(u8, u128)>,
 }
 
-/// What the payload of this packet tells of names.
+/// What the payload of this packet tells of names. Few packets are worth a closer look.
+#[inline]
 pub(crate) fn told(packet: &Packet, bytes: &[u8]) -> Option<Told> {
+    let first = *bytes.get(usize::from(packet.payload_at)).filter(|_| packet.payload_at > 0)?;
+    let may_tell = match packet.proto {
+        proto::TCP => first == 22 || first.is_ascii_uppercase(),
+        proto::UDP => packet.sport == DNS,
+        _ => false,
+    };
+    may_tell.then(|| tells(packet, bytes)).flatten()
+}
+
+#[cold]
+fn tells(packet: &Packet, bytes: &[u8]) -> Option<Told> {
     let payload = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0)?;
     let payload = &payload[..payload.len().min(packet.payload_len as usize)];
     if packet.proto == proto::UDP && packet.sport == DNS {
         return answers(payload);
-    }
-    let may_begin = payload.first().is_some_and(|byte| *byte == 22 || byte.is_ascii_uppercase());
-    if !may_begin || packet.proto != proto::TCP {
-        return None;
     }
     let sni = server_name(payload).map(|name| (name, NameSource::TlsSni));
     let (name, source) = sni.or_else(|| host(payload).map(|name| (name, NameSource::HttpHost)))?;
     Some(Told { name: (name.to_ascii_lowercase(), source), addresses: Vec::new() })
 }
 
-#[cold]
 fn answers(payload: &[u8]) -> Option<Told> {
     let mut addresses = Vec::new();
     let name = dns_answers(payload, |version, address| addresses.push((version, address)))?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
 use nc_flow::{SignatureError, Signatures};
+use nc_records::End;
 use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::clocks::Clocks;
@@ -227,13 +228,13 @@ impl Run {
 
     /// One file alone is taken in its own order, a handful of packets at a time.
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let mut ahead = Vec::with_capacity(BATCH);
         loop {
             let packets = input.next(BATCH, &mut self.core.names);
             if packets.is_empty() {
                 return Ok(());
             }
-            self.core.warm(0, packets);
-            packets.iter().for_each(|packet| self.core.packet(0, packet));
+            self.core.packets(0, packets, &mut ahead);
             self.settle(packets.len() as u64, sink)?;
         }
     }
@@ -275,7 +276,18 @@ impl Run {
         if let Some(recorder) = &mut self.recorder {
             self.largest.note(&self.core);
             self.sums.note_gone(&self.core);
-            recorder.finish(&mut self.core, sink)?;
+            recorder.drain(&mut self.core, sink)?;
+        }
+        self.sums.choose_all(&self.core);
+        for ways in self.core.flows.conversations() {
+            self.sums.sum(&self.core, ways);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.add(&self.core, ways, End::Forced);
+                recorder.hand_over(sink, false)?;
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.hand_over(sink, true)?;
             sink.tick(self.packets, recorder.records)?;
         }
         Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest, self.sums))

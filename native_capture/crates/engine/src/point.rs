@@ -49,8 +49,12 @@ impl Point {
     pub fn count(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.frame_len);
-        self.first_ns = Some(self.first_ns.map_or(packet.ts_ns, |ns| ns.min(packet.ts_ns)));
-        self.last_ns = Some(self.last_ns.map_or(packet.ts_ns, |ns| ns.max(packet.ts_ns)));
+        if self.first_ns.is_none_or(|ns| packet.ts_ns < ns) {
+            self.first_ns = Some(packet.ts_ns);
+        }
+        if self.last_ns.is_none_or(|ns| packet.ts_ns > ns) {
+            self.last_ns = Some(packet.ts_ns);
+        }
         self.decode_errors += u64::from(packet.error.is_some());
         self.layers.count(packet);
         if !packet.is_ip() {

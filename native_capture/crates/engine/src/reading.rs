@@ -33,9 +33,14 @@ pub(crate) struct Block {
 
 impl Block {
     fn add(&mut self, frame: &Frame<'_>, signatures: &Signatures) {
-        let packet = look(frame, signatures);
+        let at = self.packets.len();
+        self.packets.push(Packet::default());
+        let packet = &mut self.packets[at];
+        look(frame, signatures, packet);
         if packet.payload_len > 0 {
-            self.told.extend(told(&packet, frame.bytes).map(|told| (self.packets.len(), told)));
+            if let Some(told) = told(packet, frame.bytes) {
+                self.told.push((at, told));
+            }
         }
         if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
             self.cut += 1;
@@ -43,7 +48,6 @@ impl Block {
             let kept = if packet.is_tcp() { &mut self.tcp_kept } else { &mut self.udp_kept };
             *kept = (*kept).max(above.map_or(0, <[u8]>::len));
         }
-        self.packets.push(packet);
     }
 
     fn clear(&mut self) {
@@ -64,9 +68,9 @@ impl Reader {
     fn fill(&mut self, block: &mut Block, most: usize) {
         block.clear();
         while block.packets.len() < most && !block.is_last {
-            match self.file.next_frame() {
-                Ok(Some(frame)) => block.add(&frame, &self.signatures),
-                Ok(None) => block.is_last = true,
+            match self.file.frames(most - block.packets.len(), |frame| block.add(&frame, &self.signatures)) {
+                Ok(0) => block.is_last = true,
+                Ok(_) => {}
                 Err(error) => {
                     block.error = Some(error);
                     block.is_last = true;

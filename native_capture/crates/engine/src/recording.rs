@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use nc_decode::NO_VLAN;
-use nc_flow::Gone;
-use nc_records::{write_line, Block, End, IpfixWriter, Mark, Record, Source};
+use nc_flow::{DscpCount, Flow, Gone};
+use nc_records::{write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
 
 use crate::core::Core;
 
@@ -72,32 +72,27 @@ impl Recorder {
         self.hand_over(sink, false)
     }
 
-    /// The end: everything that is still in the table, and what waits.
-    pub fn finish(&mut self, core: &mut Core, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        self.drain(core, sink)?;
-        for ways in core.flows.conversations() {
-            self.add(core, ways, End::Forced);
-            self.hand_over(sink, false)?;
-        }
-        self.hand_over(sink, true)
-    }
-
+    /// Write down one conversation.
     pub fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
-        let seen = ways.map(|way| Some(way).filter(|way| core.flows.flow(*way).packets() > 0));
-        self.add_pair(seen.map(|way| way.map(|way| record(core, way, ended))));
+        let [one, other] = ways.map(|way| core.flows.flow(way).packets() > 0);
+        match (one, other) {
+            (true, true) => {
+                let [first, second] = ways.map(|way| record(core, way, ended));
+                let (first, second) = if answers(&first) { (second, first) } else { (first, second) };
+                self.write(&first, Some(&second));
+            }
+            (false, false) => {}
+            _ => self.write(&record(core, ways[usize::from(other)], ended), None),
+        }
     }
 
-    fn add_pair(&mut self, [one, other]: [Option<Record<'_>>; 2]) {
-        // The side that the server does not listen on began.
-        let (first, second) = match (one, other) {
-            (Some(one), Some(other)) if one.server_port == Some(one.sport) && one.sport != one.dport => {
-                (Some(other), Some(one))
-            }
-            (None, other) => (other, None),
-            pair => pair,
-        };
-        let Some(first) = first else { return };
-        self.write(&first, second.as_ref());
+    fn add_pair(&mut self, pair: [Option<Record<'_>>; 2]) {
+        match &pair {
+            [Some(one), Some(other)] if answers(one) => self.write(other, Some(one)),
+            [Some(one), other] => self.write(one, other.as_ref()),
+            [None, Some(other)] => self.write(other, None),
+            [None, None] => {}
+        }
     }
 
     pub fn write(&mut self, first: &Record<'_>, second: Option<&Record<'_>>) {
@@ -223,6 +218,11 @@ impl Exporting {
     }
 }
 
+/// Whether this comes from the side that the server listens on: the other one began.
+fn answers(record: &Record<'_>) -> bool {
+    record.server_port == Some(record.sport) && record.sport != record.dport
+}
+
 /// One direction as a record.
 pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
     let (flow, key) = (core.flows.flow(number), core.flows.key(number));
@@ -253,11 +253,7 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
         sampling: Some(1),
         first_ns: Some(flow.first_ns),
         last_ns: Some(flow.last_ns),
-        marks: flow
-            .marks()
-            .into_iter()
-            .map(|(dscp, c)| Mark { dscp, packets: c.packets, bytes: Some(c.bytes) })
-            .collect(),
+        marks: marks(flow),
         tcp: tcp(core, number, key.proto),
         signatures: core.signatures_of(number).map(|(signature, _)| Cow::Borrowed(signature.name.as_str())).collect(),
         src_name: name(key.src),
@@ -266,11 +262,22 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
     }
 }
 
+fn marks(flow: &Flow) -> Marks {
+    let mark = |(dscp, c): (u8, DscpCount)| Mark { dscp, packets: c.packets, bytes: Some(c.bytes) };
+    match flow.only_mark() {
+        Some(only) => Marks::One(mark(only)),
+        None => flow.marks().into_iter().map(mark).collect(),
+    }
+}
+
 /// In the order of [`nc_records::TCP`]; nothing is known of what is no TCP.
 fn tcp(core: &Core, number: u32, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
+    if proto != nc_decode::proto::TCP {
+        return Default::default();
+    }
     let c = core.flows.tcp(number);
     let all = [c.data_segments, c.retransmitted, c.syn_retransmitted, c.fin_retransmitted, c.zero_window];
-    all.map(|count| (proto == nc_decode::proto::TCP).then_some(count))
+    all.map(Some)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use nc_flow::{address, protocol, Flow, Signature, Strength, TcpCounts, Transport
 use serde::{Serialize, Serializer};
 
 use crate::core::Core;
-use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, Sums};
+use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
 use crate::losses::losses;
@@ -176,7 +176,7 @@ pub(crate) fn write(
     let losses = losses(core);
     let rows = |number: usize| queue_rows::rows(core, number, losses.as_ref());
     let points = core.points.iter().zip(inputs).enumerate();
-    let (healths, services, gone_media) = sums.rows(core);
+    let SumRows { directions, points: healths, services, media } = sums.rows(core);
     let points =
         points.map(|(number, (point, input))| point_row(point, input, rows(number), healths[number])).collect();
     let mut paths = path_rows::rows(core, losses.as_ref());
@@ -188,10 +188,10 @@ pub(crate) fn write(
         not_visible: not_visible(core, inputs),
         not_evaluated: if has_queues { &NOT_EVALUATED } else { &NO_QUEUES },
         points,
-        flows_total: core.flows.iter().count() + largest.gone,
+        flows_total: directions + largest.gone,
         flows: largest.merge(flow_rows(core, top)),
         services,
-        media: streams(core, gone_media),
+        media: streams(core, media),
         verdicts,
         path: if core.points.len() == 2 { paths.pop() } else { None },
         paths,

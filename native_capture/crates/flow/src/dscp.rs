@@ -109,17 +109,20 @@ impl DscpSet {
         self.matched > 0 || self.many.iter().flat_map(|many| many.iter()).any(|mark| mark.count.matched > 0)
     }
 
+    /// The one mark, where there is but one; `total` as for `counts`.
+    pub fn only(&self, total: (u64, u64)) -> Option<(u8, DscpCount)> {
+        let count = DscpCount {
+            packets: total.0,
+            bytes: total.1,
+            matched: u64::from(self.matched),
+            unmatched: u64::from(self.unmatched),
+        };
+        (self.many.is_none() && total.0 > 0).then_some((self.only, count))
+    }
+
     /// Marks with packets, ascending; `total` are the flow's packets and bytes.
     pub fn counts(&self, total: (u64, u64)) -> Vec<(u8, DscpCount)> {
-        let Some(many) = &self.many else {
-            let count = DscpCount {
-                packets: total.0,
-                bytes: total.1,
-                matched: u64::from(self.matched),
-                unmatched: u64::from(self.unmatched),
-            };
-            return if total.0 > 0 { vec![(self.only, count)] } else { Vec::new() };
-        };
+        let Some(many) = &self.many else { return self.only(total).into_iter().collect() };
         let given = many.iter().filter(|mark| mark.count.packets > 0);
         let mut all: Vec<_> = given.map(|mark| (mark.dscp, mark.count)).collect();
         all.sort_unstable_by_key(|(mark, _)| *mark);
@@ -138,11 +141,17 @@ pub struct DscpTotals {
 /// How many milliseconds back a packet may come and still find its bucket.
 const SPAN_MS: usize = 1_024;
 
+/// Which millisecond since 1970, and its bytes by mark.
+#[derive(Clone)]
+struct Millisecond {
+    stamp: u64,
+    bytes: [u64; 64],
+}
+
 /// All marks of one point, with a ring of milliseconds so that packets slightly out of order count right.
 pub struct DscpClock {
     totals: [DscpTotals; 64],
-    ring: Vec<[u64; 64]>,
-    stamps: Vec<u64>,
+    ring: Box<[Millisecond]>,
     late: u64,
 }
 
@@ -150,30 +159,38 @@ impl Default for DscpClock {
     fn default() -> Self {
         Self {
             totals: [DscpTotals::default(); 64],
-            ring: vec![[0; 64]; SPAN_MS],
-            stamps: vec![u64::MAX; SPAN_MS],
+            ring: vec![Millisecond { stamp: u64::MAX, bytes: [0; 64] }; SPAN_MS].into(),
             late: 0,
         }
     }
 }
 
+impl Millisecond {
+    /// Take this place for `ms`; false when a later one has it.
+    #[cold]
+    fn begin(&mut self, ms: u64) -> bool {
+        if self.stamp != u64::MAX && self.stamp > ms {
+            return false;
+        }
+        *self = Self { stamp: ms, bytes: [0; 64] };
+        true
+    }
+}
+
 impl DscpClock {
+    #[inline]
     pub fn add(&mut self, ts_ns: u64, dscp: u8, bytes: u32) {
         let mark = usize::from(dscp & 63);
         let totals = &mut self.totals[mark];
         totals.packets += 1;
         totals.bytes += u64::from(bytes);
         let ms = ts_ns / 1_000_000;
-        let slot = ms as usize % SPAN_MS;
-        if self.stamps[slot] != ms {
-            if self.stamps[slot] != u64::MAX && self.stamps[slot] > ms {
-                self.late += 1;
-                return;
-            }
-            self.stamps[slot] = ms;
-            self.ring[slot] = [0; 64];
+        let slot = &mut self.ring[ms as usize % SPAN_MS];
+        if slot.stamp != ms && !slot.begin(ms) {
+            self.late += 1;
+            return;
         }
-        let bucket = &mut self.ring[slot][mark];
+        let bucket = &mut slot.bytes[mark];
         *bucket += u64::from(bytes);
         totals.peak_1ms_bytes = totals.peak_1ms_bytes.max(*bucket);
     }

@@ -2,6 +2,7 @@
 
 use nc_decode::Packet;
 
+use crate::ahead::Ahead;
 use crate::dscp::DscpSet;
 use crate::key::FlowKey;
 use crate::tcp::TcpDirection;
@@ -29,6 +30,11 @@ impl Flow {
         self.dscp.counts((self.packets(), self.bytes()))
     }
 
+    /// The one mark, where there is but one; None where there are several, or no packets.
+    pub fn only_mark(&self) -> Option<(u8, crate::DscpCount)> {
+        self.dscp.only((self.packets(), self.bytes()))
+    }
+
     pub fn packets(&self) -> u64 {
         self.totals.packets()
     }
@@ -43,6 +49,7 @@ impl Flow {
         self.totals.ip_bytes()
     }
 
+    #[inline]
     pub(crate) fn count(&mut self, point: u16, vlan: u32, packet: &Packet) {
         if self.packets() == 0 {
             (self.first_ns, self.point, self.vlan) = (packet.ts_ns, point, vlan);
@@ -67,13 +74,22 @@ pub(crate) struct Talk {
     pub trouble: u32,
     pub server_port: u16,
     pub alive: bool,
+    /// An answer of the server was timed.
+    pub answered: bool,
     pub ways: [Flow; 2],
 }
 
 impl Talk {
     pub fn new(key: FlowKey, server_port: u16) -> Self {
         let ways = Default::default();
-        Self { key, found: 0, timing: 0, trouble: 0, server_port, alive: true, ways }
+        Self { key, found: 0, timing: 0, trouble: 0, server_port, alive: true, answered: false, ways }
+    }
+
+    /// Whether a packet of these endpoints belongs here by its tags.
+    #[inline]
+    pub fn fits(&self, ahead: &Ahead) -> bool {
+        let flow = &self.ways[usize::from(ahead.way & 1)];
+        flow.vlan == ahead.vlan || flow.packets() == 0
     }
 
     pub fn last_ns(&self) -> u64 {

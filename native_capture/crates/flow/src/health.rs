@@ -5,7 +5,7 @@ use nc_decode::{proto, tcp_flag, Packet};
 use crate::flow::{Flow, Talk};
 use crate::media::{self, Streams};
 use crate::pool::Pool;
-use crate::responses::{Responses, Service};
+use crate::responses::{Responses, Service, NONE};
 use crate::tcp::{after, known, TcpDirection, TcpEvent};
 use crate::timing::Timing;
 use crate::trouble::{Again, Trouble};
@@ -44,6 +44,7 @@ impl Health {
     /// Account one TCP segment of `way`; its packet is counted already.
     #[inline]
     pub fn observe(&mut self, talk: &mut Talk, way: usize, packet: &Packet) -> TcpEvent {
+        let way = way & 1;
         let before = talk.ways[way].tcp;
         let event = talk.ways[way].tcp.observe(packet);
         talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.data));
@@ -54,7 +55,7 @@ impl Health {
             self.acknowledge(talk, way, packet);
         }
         if packet.window == 0 || before.window == 0 {
-            self.window(talk, way, packet, &before, event.zero_window);
+            self.window(talk, way, packet, before.window == 0, event.zero_window);
         }
         talk.ways[way].tcp.window = packet.window;
         if event.retransmitted {
@@ -162,12 +163,12 @@ impl Health {
     }
 
     #[cold]
-    fn window(&mut self, talk: &mut Talk, way: usize, packet: &Packet, before: &TcpDirection, is_zero: bool) {
+    fn window(&mut self, talk: &mut Talk, way: usize, packet: &Packet, was_zero: bool, is_zero: bool) {
         if is_zero {
             if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
                 trouble.closes(way, packet.ts_ns);
             }
-        } else if before.window == 0 || packet.tcp_flags & tcp_flag::RST != 0 {
+        } else if was_zero || packet.tcp_flags & tcp_flag::RST != 0 {
             if let Some(trouble) = self.troubles.get_mut(talk.trouble) {
                 trouble.opens(way, packet.ts_ns);
             }
@@ -221,6 +222,7 @@ impl Health {
         if let Some(ns) = timing.answer(packet.ts_ns) {
             let (key, port) = (&talk.key, talk.server_port);
             self.responses.add(&mut timing.number, || Service::of(key, port), ns);
+            talk.answered |= timing.number != NONE;
         }
     }
 

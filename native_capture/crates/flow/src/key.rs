@@ -20,6 +20,7 @@ pub struct FlowKey {
 
 /// In few words: this is done for every packet.
 impl Hash for FlowKey {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let ports = u128::from(self.sport) << 48 | u128::from(self.dport) << 32 | u128::from(self.vlan);
         let kind = u64::from(self.realm) << 16 | u64::from(self.proto) << 8 | u64::from(self.version);
@@ -34,6 +35,7 @@ impl Hash for FlowKey {
 }
 
 impl FlowKey {
+    #[inline]
     pub fn of(packet: &Packet, realm: u16, ports: (u16, u16)) -> Self {
         Self {
             src: packet.src,
@@ -49,12 +51,22 @@ impl FlowKey {
 
     /// The key both directions share: smaller endpoint first, without VLAN (one direction may be tagged differently); and which
     /// of the two directions this is.
+    ///
+    /// Which of them the next packet is of, nothing foretells: so there is no branch.
+    #[inline]
     pub(crate) fn conversation(&self) -> (Self, usize) {
-        let key = Self { vlan: 0, ..*self };
-        match (key.src, key.sport) > (key.dst, key.dport) {
-            true => (key.reversed(), 1),
-            false => (key, 0),
-        }
+        let turned = (self.src > self.dst) | ((self.src == self.dst) & (self.sport > self.dport));
+        let addresses = (self.src ^ self.dst) & u128::from(turned).wrapping_neg();
+        let ports = (self.sport ^ self.dport) & u16::from(turned).wrapping_neg();
+        let key = Self {
+            src: self.src ^ addresses,
+            dst: self.dst ^ addresses,
+            sport: self.sport ^ ports,
+            dport: self.dport ^ ports,
+            vlan: 0,
+            ..*self
+        };
+        (key, usize::from(turned))
     }
 
     /// The other direction, with the same tags.
@@ -88,11 +100,13 @@ pub struct Folded {
 }
 
 impl Folded {
+    #[inline]
     fn fold(&mut self, word: u64) {
         self.fold_both(word, 0);
     }
 
     /// Two words by one multiplication, each under a secret of its own.
+    #[inline]
     fn fold_both(&mut self, word: u64, other: u64) {
         let product = u128::from(self.sum ^ word) * u128::from(self.key ^ 0x9e37_79b9_7f4a_7c15 ^ other);
         self.sum = (product as u64 ^ (product >> 64) as u64).wrapping_add(self.key.rotate_left(23));
@@ -120,10 +134,12 @@ impl Hasher for Folded {
         self.fold(u64::from(n));
     }
 
+    #[inline]
     fn write_u64(&mut self, n: u64) {
         self.fold(n);
     }
 
+    #[inline]
     fn write_u128(&mut self, n: u128) {
         self.fold_both(n as u64, (n >> 64) as u64);
     }

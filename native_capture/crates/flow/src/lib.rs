@@ -2,6 +2,7 @@
 //!
 //! Bounded: what does not fit is counted as overflow. No allocation per packet, no clock but the packets'.
 
+mod ahead;
 mod delays;
 mod dscp;
 mod fill;
@@ -30,6 +31,7 @@ mod totals;
 mod tracker;
 mod trouble;
 
+pub use ahead::Ahead;
 pub use delays::Delays;
 pub use dscp::{Counted, DscpClock, DscpCount, DscpSet, DscpTotals};
 pub use fill::{Burst, Fill, FillMeter, Passages, Slice};

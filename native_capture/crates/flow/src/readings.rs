@@ -4,7 +4,7 @@ use nc_decode::proto;
 
 use crate::health::{is_answered_dns, is_unanswered, timing};
 use crate::media::Media;
-use crate::responses::{ResponseTimes, Service, NONE};
+use crate::responses::{ResponseTimes, Service};
 use crate::table::FlowTable;
 use crate::tcp::TcpCounts;
 use crate::timing::RoundTrips;
@@ -51,24 +51,38 @@ impl FlowTable {
     /// All zero for what is not TCP.
     fn troubles(&self, number: u32) -> Troubles {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
+        if talk.trouble == 0 {
+            return Troubles::default();
+        }
         let trouble = self.health.troubles.get(talk.trouble).filter(|_| talk.key.proto == proto::TCP);
         trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default()
     }
 
     /// All zero and unknown for what is not TCP.
     pub fn health(&self, number: u32) -> FlowHealth {
+        FlowHealth { round_trips: self.round_trips(number), ..self.health_but_times(number) }
+    }
+
+    /// As `health`, with nothing known of round trips: they stand elsewhere.
+    pub fn health_but_times(&self, number: u32) -> FlowHealth {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
         let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
         if talk.key.proto != proto::TCP {
             return FlowHealth::default();
         }
-        let timing = self.health.timings.get(talk.timing);
         FlowHealth {
             troubles: self.troubles(number),
-            round_trips: timing.map(|timing| timing.round_trips(way)).unwrap_or_default(),
+            round_trips: RoundTrips::default(),
             resets: mine.tcp.resets,
             unanswered: is_unanswered(mine, theirs),
         }
+    }
+
+    /// From the point to the receiver of this direction; unknown for what is not TCP.
+    pub fn round_trips(&self, number: u32) -> RoundTrips {
+        let talk = self.talk(number >> 1);
+        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
+        timing.map(|timing| timing.round_trips((number & 1) as usize)).unwrap_or_default()
     }
 
     /// The RTP stream in this direction.
@@ -92,8 +106,7 @@ impl FlowTable {
     /// Whether an answer of this conversation's server was timed.
     pub fn has_answered(&self, number: u32) -> bool {
         let talk = self.talk(number >> 1);
-        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
-        is_answered_dns(talk) || timing.is_some_and(|timing| !matches!(timing.number, 0 | NONE))
+        talk.answered || is_answered_dns(talk)
     }
 
     /// Whether something went wrong in this TCP conversation: one of its directions has a trouble, a reset, or no answer.

@@ -1,6 +1,7 @@
 //! Time from request to first response, per service: what the network sees of the server's own time.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use crate::delays::Delays;
 use crate::key::{FlowKey, KeyedState};
@@ -14,13 +15,23 @@ const FEW: usize = 32;
 pub(crate) const NONE: u16 = u16::MAX;
 
 /// A server's address and port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Service {
     pub address: u128,
     pub realm: u16,
     pub port: u16,
     pub proto: u8,
     pub version: u8,
+}
+
+/// In few words: this is done for every conversation.
+impl Hash for Service {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let kind = u64::from(self.realm) << 32 | u64::from(self.port) << 16;
+        state.write_u128(self.address);
+        state.write_u64(kind | u64::from(self.proto) << 8 | u64::from(self.version));
+    }
 }
 
 impl Service {

@@ -5,10 +5,12 @@
 //! the other direction, and no other, has just sent (9.7.5.1).
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use nc_decode::{opcode, Acknowledge, Packet, Tunnel};
 
 use crate::dscp::DscpSet;
+use crate::index::Index;
 use crate::key::KeyedState;
 use crate::psn::{Psn, Stream};
 
@@ -24,7 +26,7 @@ const SILENCE_NS: u64 = 4_000_000;
 pub const NO_QP: u32 = u32::MAX;
 
 /// One direction between two addresses as one point shows it. `version` 0: RoCEv1, whose addresses are the global identifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RoceEnds {
     pub point: u16,
     pub realm: u16,
@@ -34,7 +36,24 @@ pub struct RoceEnds {
     pub tunnel: u32,
 }
 
+/// In few words: this is done for every packet.
+impl Hash for RoceEnds {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let place = u64::from(self.tunnel) << 32 | u64::from(self.point) << 16 | u64::from(self.realm);
+        match self.version {
+            4 => state.write_u128((self.src << 32 | self.dst) << 64 | u128::from(place)),
+            version => {
+                state.write_u128(self.src);
+                state.write_u128(self.dst);
+                state.write_u128(u128::from(version) << 64 | u128::from(place));
+            }
+        }
+    }
+}
+
 impl RoceEnds {
+    #[inline]
     pub fn of(packet: &Packet, point: u16, realm: u16) -> Self {
         let tunnel = if packet.tunnel == Tunnel::None { 0 } else { packet.tunnel_id.wrapping_add(1).max(1) };
         Self { point, realm, version: packet.version, src: packet.src, dst: packet.dst, tunnel }
@@ -106,7 +125,9 @@ pub struct RoceEvent {
 pub struct RoceTable {
     limit: usize,
     flows: Vec<QpFlow>,
-    by_key: HashMap<(RoceEnds, u32), u32, KeyedState>,
+    hasher: KeyedState,
+    /// By ends and queue pair.
+    by_key: Index,
     by_ends: HashMap<RoceEnds, Vec<u32>, KeyedState>,
     points: u16,
     overflow: u64,
@@ -127,14 +148,28 @@ fn is_response(opcode: u8) -> bool {
 
 impl RoceTable {
     pub fn new(limit: usize) -> Self {
-        let (by_key, by_ends) = (HashMap::default(), HashMap::default());
-        Self { limit, flows: Vec::new(), by_key, by_ends, points: 0, overflow: 0 }
+        let (hasher, by_ends) = (KeyedState::default(), HashMap::default());
+        Self { limit, flows: Vec::new(), hasher, by_key: Index::new(), by_ends, points: 0, overflow: 0 }
+    }
+
+    #[inline]
+    fn tag(&self, ends: &RoceEnds, dest_qp: u32) -> u32 {
+        (self.hasher.hash_one((ends, dest_qp)) >> 16) as u32
+    }
+
+    #[inline]
+    fn find(&self, ends: &RoceEnds, dest_qp: u32) -> Option<u32> {
+        let is_it = |number: u32| {
+            let flow = &self.flows[number as usize];
+            flow.dest_qp == dest_qp && flow.ends == *ends
+        };
+        self.by_key.find(self.tag(ends, dest_qp), is_it)
     }
 
     /// Account one packet with a base transport header; None (and one more overflow) when its flow finds no room.
     pub fn observe(&mut self, ends: RoceEnds, packet: &Packet) -> Option<RoceEvent> {
-        let number = match self.by_key.get(&(ends, packet.dest_qp)) {
-            Some(number) => *number,
+        let number = match self.find(&ends, packet.dest_qp) {
+            Some(number) => number,
             None => self.begin(ends, packet)?,
         };
         let flow = &mut self.flows[number as usize];
@@ -161,7 +196,7 @@ impl RoceTable {
         self.points = self.points.max(ends.point + 1);
         let number = self.flows.len() as u32;
         self.flows.push(QpFlow::new(ends, packet));
-        self.by_key.insert((ends, packet.dest_qp), number);
+        self.by_key.insert(self.tag(&ends, packet.dest_qp), number);
         self.by_ends.entry(ends).or_default().push(number);
         Some(number)
     }
@@ -212,8 +247,8 @@ impl RoceTable {
         }
         let flow = self.flow(number);
         let others = (0..self.points).filter(|point| *point != flow.ends.point);
-        let others = others.filter_map(|point| self.by_key.get(&(RoceEnds { point, ..flow.ends }, flow.dest_qp)));
-        others.copied().chain([number]).min_by_key(|other| (self.flow(*other).first_ns, *other)).unwrap_or(number)
+        let others = others.filter_map(|point| self.find(&RoceEnds { point, ..flow.ends }, flow.dest_qp));
+        others.chain([number]).min_by_key(|other| (self.flow(*other).first_ns, *other)).unwrap_or(number)
     }
 
     /// The one flow between these ends that sends data; None when several do, or none.
@@ -239,12 +274,14 @@ impl RoceTable {
             return;
         }
         self.flows.retain(|flow| flow.last_ns >= ns);
-        self.by_key.clear();
+        self.by_key = Index::new();
         self.by_ends.clear();
-        for (number, flow) in self.flows.iter_mut().enumerate() {
+        for number in 0..self.flows.len() {
+            let flow = &mut self.flows[number];
             // Their acknowledgements pair them again.
             (flow.peer, flow.tries) = (NO_QP, 0);
-            self.by_key.insert((flow.ends, flow.dest_qp), number as u32);
+            let flow = &self.flows[number];
+            self.by_key.insert(self.tag(&flow.ends, flow.dest_qp), number as u32);
             self.by_ends.entry(flow.ends).or_default().push(number as u32);
         }
     }
@@ -293,7 +330,9 @@ impl QpFlow {
         };
         self.first_ns = self.first_ns.min(packet.ts_ns);
         self.last_ns = self.last_ns.max(packet.ts_ns);
-        self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
+        if !self.dscp.is_only(dscp) || self.packets == 0 {
+            self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
+        }
         self.packets += 1;
         self.bytes += u64::from(packet.frame_len);
         self.frame_max = self.frame_max.max(packet.frame_len);

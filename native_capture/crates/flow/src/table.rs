@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use nc_decode::{proto, tcp_flag, Packet};
 
+use crate::ahead::{Ahead, UNMET};
 use crate::flow::{Flow, Talk};
 use crate::health::Health;
 use crate::index::Index;
@@ -70,19 +71,25 @@ impl FlowTable {
 
     /// Account one packet; None (and one more overflow) when the table is full and the conversation is new.
     pub fn observe(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
-        let (both, way) = key.conversation();
-        let tag = if packet.flow_tag == 0 { self.tag(&both) } else { packet.flow_tag };
-        let number = match self.find(tag, both, way, key.vlan) {
+        let mut ahead = Ahead::of(&key);
+        ahead.tag = self.tag(&ahead.both);
+        self.observe_ahead(&ahead, point, packet)
+    }
+
+    /// As `observe`, with what [`FlowTable::ahead`] has worked out.
+    pub fn observe_ahead(&mut self, ahead: &Ahead, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
+        let number = match self.met(ahead).or_else(|| self.find(ahead)) {
             Some(number) => number,
-            None => self.begin(tag, both, way, key, packet)?,
+            None => self.begin(ahead, packet)?,
         };
+        let way = usize::from(ahead.way & 1);
         let (talk, health) = self.talk_and_health(number);
         let last_ns = talk.ways[way].last_ns;
-        talk.ways[way].count(point, key.vlan, packet);
+        talk.ways[way].count(point, ahead.vlan, packet);
         let mut event = TcpEvent::default();
         if packet.is_tcp() {
-            if let Some(port) = syn_target(packet) {
-                talk.server_port = port;
+            if packet.tcp_flags & tcp_flag::SYN != 0 {
+                talk.server_port = syn_target(packet);
             }
             event = health.observe(talk, way, packet);
         } else if packet.proto == proto::UDP {
@@ -91,46 +98,53 @@ impl FlowTable {
         Some((number << 1 | way as u32, event))
     }
 
-    /// Bring what these packets will need near, all at once instead of one after the other: slots, then conversations, then what stands
-    /// beside them. Their keys are worked out once.
-    pub fn warm<'a>(&self, packets: impl Iterator<Item = (FlowKey, &'a mut Packet)>) {
-        let mut tags = [0; 64];
-        let mut count = 0;
-        for ((key, packet), tag) in packets.zip(tags.iter_mut()) {
-            *tag = self.tag(&key.conversation().0);
-            packet.flow_tag = *tag;
-            self.index.fetch(*tag);
-            count += 1;
+    /// Before a packet is counted, in three steps, each for a handful of packets before the next: its slot is brought near here, its
+    /// conversation by `meet`, and what stands beside that by `meet_more`.
+    #[inline]
+    pub fn ahead(&self, key: &FlowKey) -> Ahead {
+        let mut ahead = Ahead::of(key);
+        ahead.tag = self.tag(&ahead.both);
+        self.index.fetch(ahead.tag);
+        ahead
+    }
+
+    #[inline]
+    pub fn meet(&self, ahead: &mut Ahead) {
+        if let Some(number) = self.index.find(ahead.tag, |_| true) {
+            ahead.number = number;
+            near::fetch(self.talk(number));
         }
-        let mut numbers = [None; 64];
-        for (tag, number) in tags[..count].iter().zip(&mut numbers) {
-            *number = self.index.find(*tag, |_| true);
-            if let Some(number) = *number {
-                near::fetch(self.talk(number));
-            }
+    }
+
+    #[inline]
+    pub fn meet_more(&self, ahead: &Ahead) {
+        if ahead.number != UNMET && ahead.both.proto == proto::TCP {
+            self.health.timings.fetch(self.talk(ahead.number).timing);
         }
-        for talk in numbers[..count].iter().flatten().map(|number| self.talk(*number)) {
-            if talk.key.proto == proto::TCP {
-                self.health.timings.fetch(talk.timing);
-            }
+    }
+
+    /// The conversation that was met, if it is the right one still.
+    #[inline]
+    fn met(&self, ahead: &Ahead) -> Option<u32> {
+        if ahead.number == UNMET {
+            return None;
         }
+        let talk = self.talk(ahead.number);
+        let fits = talk.alive && talk.key == ahead.both && talk.fits(ahead);
+        fits.then_some(ahead.number)
     }
 
     fn tag(&self, both: &FlowKey) -> u32 {
         (self.hasher.hash_one(both) >> 16) as u32
     }
 
-    /// The conversation whose direction `way` carries these tags, or was not seen yet.
-    fn find(&self, tag: u32, both: FlowKey, way: usize, vlan: u32) -> Option<u32> {
-        let fits = |number: &u32| {
-            let flow = &self.talk(*number).ways[way];
-            flow.packets() == 0 || flow.vlan == vlan
-        };
-        let first = self.index.find(tag, |number| self.talk(number).key == both)?;
-        if fits(&first) {
+    /// The conversation whose direction carries these tags, or was not seen yet.
+    fn find(&self, ahead: &Ahead) -> Option<u32> {
+        let first = self.lookup(ahead.tag, &ahead.both)?;
+        if self.talk(first).fits(ahead) {
             return Some(first);
         }
-        let both = FlowKey { vlan: apart(vlan), ..both };
+        let both = FlowKey { vlan: apart(ahead.vlan), ..ahead.both };
         self.lookup(self.tag(&both), &both)
     }
 
@@ -138,16 +152,19 @@ impl FlowTable {
         self.index.find(tag, |number| self.talk(number).key == *both)
     }
 
-    fn begin(&mut self, tag: u32, both: FlowKey, way: usize, key: FlowKey, packet: &Packet) -> Option<u32> {
+    fn begin(&mut self, ahead: &Ahead, packet: &Packet) -> Option<u32> {
         if self.index.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
             self.overflow += 1;
             return None;
         }
+        let Ahead { mut both, mut tag, vlan, way, .. } = *ahead;
         // The endpoints are known with other tags in this direction: a conversation of its own.
-        let taken = self.lookup(tag, &both).is_some_and(|number| self.talk(number).ways[way].packets() > 0);
-        let both = if taken { FlowKey { vlan: apart(key.vlan), ..both } } else { both };
-        let tag = if taken { self.tag(&both) } else { tag };
-        let talk = Talk::new(both, key.dport);
+        let known = self.lookup(tag, &both).map(|number| self.talk(number));
+        if known.is_some_and(|talk| talk.ways[usize::from(way & 1)].packets() > 0) {
+            both = FlowKey { vlan: apart(vlan), ..both };
+            tag = self.tag(&both);
+        }
+        let talk = Talk::new(both, ahead.dport());
         let number = match self.free.pop() {
             Some(number) => {
                 *self.talk_mut(number) = talk;
@@ -340,12 +357,11 @@ fn apart(vlan: u32) -> u32 {
     vlan.wrapping_add(1).max(1)
 }
 
-/// The server's port when this segment opens a connection.
-fn syn_target(packet: &Packet) -> Option<u16> {
-    match packet.tcp_flags & (tcp_flag::SYN | tcp_flag::ACK) {
-        tcp_flag::SYN => Some(packet.dport),
-        both if both == tcp_flag::SYN | tcp_flag::ACK => Some(packet.sport),
-        _ => None,
+/// The server's port as this SYN says.
+fn syn_target(packet: &Packet) -> u16 {
+    match packet.tcp_flags & tcp_flag::ACK {
+        0 => packet.dport,
+        _ => packet.sport,
     }
 }
 

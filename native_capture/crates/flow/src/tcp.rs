@@ -23,6 +23,7 @@ pub struct TcpEvent {
 }
 
 impl TcpCounts {
+    #[inline]
     pub fn add(&mut self, event: TcpEvent) {
         self.data_segments += u64::from(event.data);
         self.retransmitted += u64::from(event.retransmitted);
@@ -67,6 +68,7 @@ impl TcpDirection {
     /// Retransmitted: data whose end does not go beyond the highest end seen. A SYN with the same initial number is
     /// repeated, with another it begins a new connection. A FIN seen before is repeated. A zero window counts without
     /// SYN, FIN and RST.
+    #[inline]
     pub fn observe(&mut self, packet: &Packet) -> TcpEvent {
         let flags = packet.tcp_flags;
         let mut event = TcpEvent::default();

@@ -1,8 +1,10 @@
 //! IPFIX messages (RFC 7011) of conversations, both directions in one data record (RFC 5103); a file is one message after the
 //! other (RFC 5655).
 
+use std::borrow::Cow;
+
 use crate::elements::{id, own, ENTERPRISE, REVERSE, REVERSE_BIT, UNKNOWN};
-use crate::record::{Record, TCP_COUNTS};
+use crate::record::{Mark, Record, TCP_COUNTS};
 
 const HEADER: usize = 16;
 const TEMPLATE_SET: u16 = 2;
@@ -13,29 +15,50 @@ const FIRST_TEMPLATE: u16 = 256;
 /// Seconds from 1900 to 1970 (RFC 5905, section 6).
 const NTP_EPOCH_S: u64 = 2_208_988_800;
 const SECOND_NS: u64 = 1_000_000_000;
+/// Bytes of one mark in `markCounts`.
+const MARK: usize = 17;
+/// More than most records take.
+const USUAL: usize = 512;
 
-/// A field of a template, and how its value is written. `width` in bytes.
+/// A field of a template. `width` in bytes.
 struct Field {
     id: u16,
     width: u16,
     own: bool,
-    write: fn(&Record<'_>, &mut Vec<u8>),
 }
 
-const fn iana(id: u16, width: u16, write: fn(&Record<'_>, &mut Vec<u8>)) -> Field {
-    Field { id, width, own: false, write }
+/// Fields of the registry (`iana`) and our own (`ours`) by number and width, each with what writes its value; one list makes the
+/// template and the straight line of code that writes a record.
+macro_rules! fields {
+    ($table:ident, $write:ident, |$record:ident, $out:ident| $($kind:ident($id:expr, $width:expr) $put:expr;)*) => {
+        const $table: &[Field] = &[$($kind($id, $width)),*];
+
+        fn $write($record: &Record<'_>, $out: &mut Vec<u8>) {
+            $($put;)*
+        }
+    };
 }
 
-const fn ours(id: u16, width: u16, write: fn(&Record<'_>, &mut Vec<u8>)) -> Field {
-    Field { id, width, own: true, write }
+const fn iana(id: u16, width: u16) -> Field {
+    Field { id, width, own: false }
 }
 
-fn put(out: &mut Vec<u8>, width: usize, value: u64) {
-    out.extend_from_slice(&value.to_be_bytes()[8 - width..]);
+const fn ours(id: u16, width: u16) -> Field {
+    Field { id, width, own: true }
 }
 
+/// The last `WIDTH` bytes of a big-endian number.
+#[inline]
+fn put<const WIDTH: usize>(out: &mut Vec<u8>, value: u64) {
+    let bytes = value.to_be_bytes();
+    if let Some(bytes) = bytes.last_chunk::<WIDTH>() {
+        out.extend_from_slice(bytes);
+    }
+}
+
+#[inline]
 fn known(out: &mut Vec<u8>, value: Option<u64>) {
-    put(out, 8, value.unwrap_or(UNKNOWN));
+    put::<8>(out, value.unwrap_or(UNKNOWN));
 }
 
 /// Length in one byte or three (RFC 7011, section 7), then the bytes; no more than one record can hold.
@@ -45,12 +68,16 @@ fn put_variable(out: &mut Vec<u8>, bytes: &[u8]) {
         out.push(bytes.len() as u8);
     } else {
         out.push(255);
-        put(out, 2, bytes.len() as u64);
+        put::<2>(out, bytes.len() as u64);
     }
     out.extend_from_slice(bytes);
 }
 
+#[inline]
 fn put_text(out: &mut Vec<u8>, text: &str) {
+    if text.is_empty() {
+        return out.push(0);
+    }
     let mut end = text.len().min(255);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -58,59 +85,70 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     put_variable(out, &text.as_bytes()[..end]);
 }
 
+fn put_names(out: &mut Vec<u8>, names: &[Cow<'_, str>]) {
+    match names {
+        [] => out.push(0),
+        _ => put_text(out, &names.join(",")),
+    }
+}
+
 /// The 64 bit time format of NTP: seconds since 1900 and a fraction (RFC 7011, 6.1.10).
+#[inline]
 fn put_ntp(out: &mut Vec<u8>, ns: u64) {
-    put(out, 4, (ns / SECOND_NS + NTP_EPOCH_S) & 0xffff_ffff);
+    let seconds = (ns / SECOND_NS + NTP_EPOCH_S) << 32;
     // Rounded up, so that reading it back by rounding down gives the same nanosecond.
-    put(out, 4, ((ns % SECOND_NS) << 32).div_ceil(SECOND_NS));
+    put::<8>(out, seconds | ((ns % SECOND_NS) << 32).div_ceil(SECOND_NS));
 }
 
-fn tcp(at: usize, record: &Record<'_>, out: &mut Vec<u8>) {
-    known(out, record.tcp[at]);
+fields! {
+    KEYS, put_keys, |r, out|
+    iana(id::PROTOCOL, 1) out.push(r.proto);
+    iana(id::SOURCE_PORT, 2) put::<2>(out, r.sport.into());
+    iana(id::DESTINATION_PORT, 2) put::<2>(out, r.dport.into());
+    iana(id::END_REASON, 1) out.push(r.ended.map_or(0, |end| end as u8));
+    iana(id::DOMAIN_NAME, VARIABLE) put_text(out, &r.point);
+    ours(own::REALM, VARIABLE) put_text(out, &r.realm);
+    ours(own::SOURCE_NAME, VARIABLE) put_text(out, r.src_name.as_deref().unwrap_or(""));
+    ours(own::DESTINATION_NAME, VARIABLE) put_text(out, r.dst_name.as_deref().unwrap_or(""));
+    ours(own::SIGNATURES, VARIABLE) put_names(out, &r.signatures);
+    ours(own::SERVER_PORT, 4) put::<4>(out, r.server_port.map_or(u64::from(u32::MAX), u64::from));
 }
 
-const KEYS: &[Field] = &[
-    iana(id::PROTOCOL, 1, |r, out| out.push(r.proto)),
-    iana(id::SOURCE_PORT, 2, |r, out| put(out, 2, r.sport.into())),
-    iana(id::DESTINATION_PORT, 2, |r, out| put(out, 2, r.dport.into())),
-    iana(id::END_REASON, 1, |r, out| out.push(r.ended.map_or(0, |end| end as u8))),
-    iana(id::DOMAIN_NAME, VARIABLE, |r, out| put_text(out, &r.point)),
-    ours(own::REALM, VARIABLE, |r, out| put_text(out, &r.realm)),
-    ours(own::SOURCE_NAME, VARIABLE, |r, out| put_text(out, r.src_name.as_deref().unwrap_or(""))),
-    ours(own::DESTINATION_NAME, VARIABLE, |r, out| put_text(out, r.dst_name.as_deref().unwrap_or(""))),
-    ours(own::SIGNATURES, VARIABLE, |r, out| put_text(out, &r.signatures.join(","))),
-    ours(own::SERVER_PORT, 4, |r, out| put(out, 4, r.server_port.map_or(u64::from(u32::MAX), u64::from))),
-];
-
-/// What each direction has of its own.
-const COUNTS: &[Field] = &[
-    iana(id::PACKETS, 8, |r, out| put(out, 8, r.packets.unwrap_or(0))),
-    iana(id::OCTETS, 8, |r, out| put(out, 8, r.ip_bytes.unwrap_or(0))),
-    iana(id::LAYER2_OCTETS, 8, |r, out| put(out, 8, r.bytes.unwrap_or(0))),
-    iana(id::CLASS, 1, |r, out| out.push(r.main_mark().unwrap_or(0) << 2)),
-    iana(id::DOT1Q_VLAN, 2, |r, out| put(out, 2, r.vlan.unwrap_or(0).into())),
-    iana(id::DOT1Q_CUSTOMER, 2, |r, out| put(out, 2, r.inner_vlan.unwrap_or(0).into())),
-    iana(id::FIRST_MS, 8, |r, out| put(out, 8, r.first_ns.unwrap_or(0) / 1_000_000)),
-    iana(id::LAST_MS, 8, |r, out| put(out, 8, r.last_ns.unwrap_or(0) / 1_000_000)),
-    iana(id::FIRST_NS, 8, |r, out| put_ntp(out, r.first_ns.unwrap_or(0))),
-    iana(id::LAST_NS, 8, |r, out| put_ntp(out, r.last_ns.unwrap_or(0))),
-    ours(own::MARKS, VARIABLE, put_marks),
-    ours(own::TCP, 8, |r, out| tcp(0, r, out)),
-    ours(own::TCP + 1, 8, |r, out| tcp(1, r, out)),
-    ours(own::TCP + 2, 8, |r, out| tcp(2, r, out)),
-    ours(own::TCP + 3, 8, |r, out| tcp(3, r, out)),
-    ours(own::TCP + 4, 8, |r, out| tcp(4, r, out)),
-];
+// What each direction has of its own.
+fields! {
+    COUNTS, put_counts, |r, out|
+    iana(id::PACKETS, 8) put::<8>(out, r.packets.unwrap_or(0));
+    iana(id::OCTETS, 8) put::<8>(out, r.ip_bytes.unwrap_or(0));
+    iana(id::LAYER2_OCTETS, 8) put::<8>(out, r.bytes.unwrap_or(0));
+    iana(id::CLASS, 1) out.push(r.main_mark().unwrap_or(0) << 2);
+    iana(id::DOT1Q_VLAN, 2) put::<2>(out, r.vlan.unwrap_or(0).into());
+    iana(id::DOT1Q_CUSTOMER, 2) put::<2>(out, r.inner_vlan.unwrap_or(0).into());
+    iana(id::FIRST_MS, 8) put::<8>(out, r.first_ns.unwrap_or(0) / 1_000_000);
+    iana(id::LAST_MS, 8) put::<8>(out, r.last_ns.unwrap_or(0) / 1_000_000);
+    iana(id::FIRST_NS, 8) put_ntp(out, r.first_ns.unwrap_or(0));
+    iana(id::LAST_NS, 8) put_ntp(out, r.last_ns.unwrap_or(0));
+    ours(own::MARKS, VARIABLE) put_marks(out, &r.marks);
+    ours(own::TCP, 8) known(out, r.tcp[0]);
+    ours(own::TCP + 1, 8) known(out, r.tcp[1]);
+    ours(own::TCP + 2, 8) known(out, r.tcp[2]);
+    ours(own::TCP + 3, 8) known(out, r.tcp[3]);
+    ours(own::TCP + 4, 8) known(out, r.tcp[4]);
+}
 
 const _: () = assert!(TCP_COUNTS == 5, "give a new TCP count its element here and in OWN");
 
-fn put_marks(record: &Record<'_>, out: &mut Vec<u8>) {
-    let mut bytes = Vec::with_capacity(record.marks.len() * 17);
-    for mark in &record.marks {
-        bytes.push(mark.dscp);
-        put(&mut bytes, 8, mark.packets);
-        known(&mut bytes, mark.bytes);
+fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
+    let put_mark = |out: &mut Vec<u8>, mark: &Mark| {
+        out.push(mark.dscp);
+        put::<8>(out, mark.packets);
+        known(out, mark.bytes);
+    };
+    if let [mark] = marks {
+        out.push(MARK as u8);
+        return put_mark(out, mark);
     }
+    let mut bytes = Vec::with_capacity(marks.len() * MARK);
+    marks.iter().for_each(|mark| put_mark(&mut bytes, mark));
     put_variable(out, &bytes);
 }
 
@@ -149,6 +187,7 @@ impl IpfixWriter {
         let template = FIRST_TEMPLATE + 2 * u16::from(forward.version == 6) + u16::from(reverse.is_some());
         let mut one = std::mem::take(&mut self.one);
         one.clear();
+        one.reserve(USUAL);
         put_record(forward, reverse, &mut one);
         if HEADER + self.body.len() + 4 + one.len() > self.limit {
             self.flush(out);
@@ -223,26 +262,29 @@ fn put_template(number: u16, out: &mut Vec<u8>) {
             false => (field.id, field.width, Some(REVERSE)),
         }));
     }
-    put(out, 2, (FIRST_TEMPLATE + number).into());
-    put(out, 2, fields.len() as u64);
+    put::<2>(out, (FIRST_TEMPLATE + number).into());
+    put::<2>(out, fields.len() as u64);
     for (id, width, enterprise) in fields {
-        put(out, 2, u64::from(id) | if enterprise.is_some() { 0x8000 } else { 0 });
-        put(out, 2, width.into());
+        put::<2>(out, u64::from(id) | if enterprise.is_some() { 0x8000 } else { 0 });
+        put::<2>(out, width.into());
         if let Some(number) = enterprise {
-            put(out, 4, number.into());
+            put::<4>(out, number.into());
         }
     }
 }
 
 fn put_record(forward: &Record<'_>, reverse: Option<&Record<'_>>, out: &mut Vec<u8>) {
     for value in [forward.src, forward.dst] {
-        let bytes = value.to_be_bytes();
-        out.extend_from_slice(if forward.version == 6 { &bytes } else { &bytes[12..] });
+        match forward.version {
+            6 => out.extend_from_slice(&value.to_be_bytes()),
+            _ => put::<4>(out, value as u64),
+        }
     }
-    KEYS.iter().chain(COUNTS).for_each(|field| (field.write)(forward, out));
+    put_keys(forward, out);
+    put_counts(forward, out);
     if let Some(reverse) = reverse {
         // The direction of the side that began (RFC 5103, section 6.3: initiator).
         out.push(1);
-        COUNTS.iter().for_each(|field| (field.write)(reverse, out));
+        put_counts(reverse, out);
     }
 }

@@ -17,5 +17,5 @@ pub use elements::{ENTERPRISE, OWN};
 pub use ipfix::IpfixWriter;
 pub use ndjson::write_line;
 pub use read::{Counters, Exporter, Heard, Reader, Tally};
-pub use record::{End, Mark, Record, Source, TCP, TCP_COUNTS};
+pub use record::{End, Mark, Marks, Record, Source, TCP, TCP_COUNTS};
 pub use schema::{Column, Kind, Value, COLUMNS};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::ops::Deref;
 
 /// Who counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,6 +106,50 @@ pub struct Mark {
     pub bytes: Option<u64>,
 }
 
+/// The marks of one record, ascending. One, as nearly every record has, takes no room of its own.
+#[derive(Clone, Debug)]
+pub enum Marks {
+    One(Mark),
+    Several(Vec<Mark>),
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Deref for Marks {
+    type Target = [Mark];
+
+    fn deref(&self) -> &[Mark] {
+        match self {
+            Self::One(mark) => std::slice::from_ref(mark),
+            Self::Several(marks) => marks,
+        }
+    }
+}
+
+impl From<Vec<Mark>> for Marks {
+    fn from(marks: Vec<Mark>) -> Self {
+        Self::Several(marks)
+    }
+}
+
+impl FromIterator<Mark> for Marks {
+    fn from_iter<I: IntoIterator<Item = Mark>>(marks: I) -> Self {
+        Self::Several(marks.into_iter().collect())
+    }
+}
+
+impl PartialEq for Marks {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Marks {}
+
 /// Names of the counts in [`Record::tcp`], as columns spell them after `tcp_`; add new ones at the end.
 pub const TCP: [&str; TCP_COUNTS] =
     ["data_segments", "retransmitted", "syn_retransmitted", "fin_retransmitted", "zero_window"];
@@ -134,7 +179,7 @@ pub struct Record<'a> {
     pub sampling: Option<u32>,
     pub first_ns: Option<u64>,
     pub last_ns: Option<u64>,
-    pub marks: Vec<Mark>,
+    pub marks: Marks,
     pub tcp: [Option<u64>; TCP_COUNTS],
     pub signatures: Vec<Cow<'a, str>>,
     pub src_name: Option<Cow<'a, str>>,
@@ -154,6 +199,9 @@ impl Record<'_> {
 
     /// The mark with the most packets; the smallest of equal ones.
     pub fn main_mark(&self) -> Option<u8> {
+        if let Marks::One(only) = &self.marks {
+            return Some(only.dscp);
+        }
         let most = self.marks.iter().max_by_key(|mark| (mark.packets, std::cmp::Reverse(mark.dscp)));
         most.map(|mark| mark.dscp)
     }

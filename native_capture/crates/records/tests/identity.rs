@@ -28,7 +28,7 @@ fn counts(record: Record<'static>) -> impl Strategy<Value = Record<'static>> {
                 packets: Some(marks.iter().map(|mark| mark.packets).sum()),
                 bytes: Some(marks.iter().filter_map(|mark| mark.bytes).sum()),
                 ip_bytes: Some(ip_bytes),
-                marks,
+                marks: marks.into(),
                 vlan,
                 inner_vlan,
                 first_ns: Some(first),

@@ -107,6 +107,33 @@ impl CaptureFile {
     }
 }
 
+impl CaptureFile {
+    /// Hand over up to `most` frames, none only at the end; returns how many. Fewer is not yet the end.
+    #[inline]
+    pub fn frames(&mut self, most: usize, mut take: impl FnMut(Frame<'_>)) -> Result<usize, SourceError> {
+        if let (Format::Pcap(header), false) = (&self.format, self.done) {
+            let (mut count, mut at, bytes) = (0, 0, self.reader.buffer.unread());
+            while let Some(record) = header.whole(&bytes[at..]).filter(|_| count < most) {
+                at += header.record_len() + record.captured;
+                let bytes = &bytes[at - record.captured..at];
+                take(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes });
+                count += 1;
+            }
+            self.reader.buffer.consume(at);
+            if count > 0 {
+                return Ok(count);
+            }
+        }
+        Ok(match self.next_frame()? {
+            Some(frame) => {
+                take(frame);
+                1
+            }
+            None => 0,
+        })
+    }
+}
+
 /// A record whose bytes were just consumed: they start `behind` bytes back and are `captured` long.
 pub(crate) struct Record {
     pub ts_ns: u64,

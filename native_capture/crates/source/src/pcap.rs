@@ -50,7 +50,7 @@ impl Header {
 
     /// The record at the beginning of `bytes`; None when it is not wholly there, or claims the impossible.
     #[inline]
-    fn whole(&self, bytes: &[u8]) -> Option<Record> {
+    pub fn whole(&self, bytes: &[u8]) -> Option<Record> {
         let (seconds, fraction, captured, wire) = self.words(bytes.first_chunk()?);
         if captured > MAX_CAPTURED || bytes.len() < self.record_len + captured as usize {
             return None;
@@ -58,6 +58,12 @@ impl Header {
         let ts_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.ns_per_tick;
         let (frame_len, captured) = (wire.max(captured), captured as usize);
         Some(Record { ts_ns, link: self.link, frame_len, captured, behind: captured })
+    }
+
+    /// Bytes before those of a packet.
+    #[inline]
+    pub fn record_len(&self) -> usize {
+        self.record_len
     }
 
     /// Seconds, their fraction, bytes captured, bytes on the wire.

@@ -18,6 +18,8 @@ const MAX_SIGNATURES: usize = 255;
 const MAX_OFFSETS: usize = 8;
 /// Patterns begin here at the latest: farther bytes are not in the cache yet when a packet is looked at.
 const LAST_OFFSET: usize = 56;
+/// Bytes in which all of them begin.
+const HEAD: usize = LAST_OFFSET + 2;
 
 struct Candidate {
     pattern: Pattern,
@@ -132,6 +134,7 @@ impl Signatures {
     }
 
     /// Number of the signature that this packet alone shows, 0 for none. `bytes`: the frame as captured.
+    #[inline]
     pub fn sight(&self, packet: &Packet, bytes: &[u8]) -> u8 {
         if packet.payload_len == 0 || packet.payload_at == 0 || !self.protos.contains(&packet.proto) {
             return 0;
@@ -139,6 +142,24 @@ impl Signatures {
         let Some(payload) = bytes.get(usize::from(packet.payload_at)..) else { return 0 };
         // A short frame is padded on Ethernet.
         let payload = &payload[..payload.len().min(packet.payload_len as usize)];
+        match payload.first_chunk::<HEAD>() {
+            Some(head) if !self.may_begin(head) => 0,
+            _ => self.look_up(packet, payload),
+        }
+    }
+
+    /// Whether some pattern may begin in these bytes: in all but few packets none does.
+    #[inline]
+    fn may_begin(&self, head: &[u8; HEAD]) -> bool {
+        let mut found = 0;
+        for (place, at) in self.offsets.iter().enumerate() {
+            let at = (*at).min(LAST_OFFSET);
+            found |= self.filter[slot(u16::from_be_bytes([head[at], head[at + 1]]))] & 1 << (place & 7);
+        }
+        found != 0
+    }
+
+    fn look_up(&self, packet: &Packet, payload: &[u8]) -> u8 {
         let mut best = None;
         for (place, at) in self.offsets.iter().enumerate() {
             let Some(two) = payload.get(*at..*at + 2) else { continue };

@@ -6,7 +6,7 @@ use super::templates::{Cache, Field, Key};
 use super::{Envelope, Heard};
 use crate::bytes::{number, wide};
 use crate::elements::{id, own, ENTERPRISE, REVERSE, REVERSE_BIT, UNKNOWN};
-use crate::record::{End, Mark, Record, TCP_COUNTS};
+use crate::record::{End, Mark, Marks, Record, TCP_COUNTS};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds from 1900 to 1970 (RFC 5905, section 6).
@@ -272,9 +272,9 @@ impl Side {
 
     fn fill<'r>(self, record: Record<'r>, clock: Clock, boot_ms: Option<u64>) -> Record<'r> {
         let marks = match (self.class, self.packets) {
-            _ if !self.marks.is_empty() => self.marks,
-            (Some(class), Some(packets)) => vec![Mark { dscp: class >> 2, packets, bytes: self.bytes }],
-            _ => Vec::new(),
+            _ if !self.marks.is_empty() => self.marks.into(),
+            (Some(class), Some(packets)) => Marks::One(Mark { dscp: class >> 2, packets, bytes: self.bytes }),
+            _ => Marks::default(),
         };
         Record {
             packets: self.packets,

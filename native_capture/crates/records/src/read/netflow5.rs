@@ -2,7 +2,7 @@
 
 use super::{Envelope, Exporter, Heard};
 use crate::bytes::{number, Bytes, Malformed};
-use crate::record::{Mark, Record, Source};
+use crate::record::{Mark, Marks, Record, Source};
 
 const RECORD: usize = 48;
 
@@ -38,7 +38,7 @@ pub(super) fn read(
             sport: field(32, 2) as u16,
             dport: field(34, 2) as u16,
             proto: field(38, 1) as u8,
-            marks: vec![Mark { dscp: (field(39, 1) >> 2) as u8, packets, bytes: None }],
+            marks: Marks::One(Mark { dscp: (field(39, 1) >> 2) as u8, packets, bytes: None }),
             // Zero is how exporters without sampling fill the field.
             sampling: Some(sampling.max(1)),
             ..Record::default()

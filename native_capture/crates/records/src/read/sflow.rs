@@ -6,7 +6,7 @@ use nc_decode::{decode, Packet};
 
 use super::{Counters, Envelope, Exporter, Heard};
 use crate::bytes::{number, wide, Bytes, Malformed};
-use crate::record::{Mark, Record, Source};
+use crate::record::{Mark, Marks, Record, Source};
 
 const FLOW: u32 = 1;
 const COUNTERS: u32 = 2;
@@ -117,7 +117,7 @@ fn of_packet(packet: &Packet, link: u32) -> Record<'static> {
         packets: Some(1),
         bytes,
         ip_bytes: Some(packet.l3_len.into()),
-        marks: vec![Mark { dscp: packet.dscp, packets: 1, bytes }],
+        marks: Marks::One(Mark { dscp: packet.dscp, packets: 1, bytes }),
         ..Record::default()
     }
 }
@@ -140,7 +140,7 @@ fn read_fixed(mut record: Bytes<'_>, width: usize) -> Result<Record<'static>, Ma
         proto,
         packets: Some(1),
         ip_bytes: Some(ip_bytes.into()),
-        marks: vec![Mark { dscp: (class as u8) >> 2, packets: 1, bytes: None }],
+        marks: Marks::One(Mark { dscp: (class as u8) >> 2, packets: 1, bytes: None }),
         ..Record::default()
     })
 }
