@@ -21,6 +21,7 @@ mod queue;
 mod readings;
 mod responses;
 mod roce;
+mod roce_ends;
 mod services;
 mod signature;
 mod span;
@@ -45,7 +46,8 @@ pub use psn::{Psn, Stream};
 pub use queue::{PortQueues, QueueSetting};
 pub use readings::FlowHealth;
 pub use responses::{ResponseTimes, Service};
-pub use roce::{is_data, QpFlow, Refusals, RoceEnds, RoceEvent, RoceTable, NO_QP};
+pub use roce::{is_data, QpFlow, Refusals, RoceEvent, RoceTable, NO_QP};
+pub use roce_ends::RoceEnds;
 pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,

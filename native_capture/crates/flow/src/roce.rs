@@ -5,7 +5,7 @@
 //! the other direction, and no other, has just sent (9.7.5.1).
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 use nc_decode::{opcode, Acknowledge, Packet, Tunnel};
 
@@ -13,6 +13,7 @@ use crate::dscp::DscpSet;
 use crate::index::Index;
 use crate::key::KeyedState;
 use crate::psn::{Psn, Stream};
+use crate::roce_ends::RoceEnds;
 
 /// An acknowledgement lies at most so far behind the newest request: far more than any adapter keeps in flight.
 const IN_FLIGHT: i32 = 8_192;
@@ -24,45 +25,6 @@ const LOOK: usize = 64;
 const SILENCE_NS: u64 = 4_000_000;
 /// Number of a flow that is none.
 pub const NO_QP: u32 = u32::MAX;
-
-/// One direction between two addresses as one point shows it. `version` 0: RoCEv1, whose addresses are the global identifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RoceEnds {
-    pub point: u16,
-    pub realm: u16,
-    pub version: u8,
-    pub src: u128,
-    pub dst: u128,
-    pub tunnel: u32,
-}
-
-/// In few words: this is done for every packet.
-impl Hash for RoceEnds {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let place = u64::from(self.tunnel) << 32 | u64::from(self.point) << 16 | u64::from(self.realm);
-        match self.version {
-            4 => state.write_u128((self.src << 32 | self.dst) << 64 | u128::from(place)),
-            version => {
-                state.write_u128(self.src);
-                state.write_u128(self.dst);
-                state.write_u128(u128::from(version) << 64 | u128::from(place));
-            }
-        }
-    }
-}
-
-impl RoceEnds {
-    #[inline]
-    pub fn of(packet: &Packet, point: u16, realm: u16) -> Self {
-        let tunnel = if packet.tunnel == Tunnel::None { 0 } else { packet.tunnel_id.wrapping_add(1).max(1) };
-        Self { point, realm, version: packet.version, src: packet.src, dst: packet.dst, tunnel }
-    }
-
-    pub fn reversed(&self) -> Self {
-        Self { src: self.dst, dst: self.src, ..*self }
-    }
-}
 
 /// Refusals by kind (AETH syndrome, IBA 9.7.5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
