@@ -11,6 +11,10 @@ from policyhub.vendorkit.blocks import Line, read_lines
 from policyhub.vendorkit.ledger import MAX_LINE
 
 NUMBER = re.compile(r"-?[\d,]{1,30}(?:\.\d{1,12})?")
+#: A prompt with the command behind it: its digits are those of a name.
+ECHO = re.compile(
+    r"^(?:[<\[][~*]?[\w.\-/:@ ~]{1,64}[>\]]|[\w.\-/:@()~ ]{1,64}[#>$]) ?(?:sh(?:ow)?|dis(?:play)?|nv|net|tc|aclshow)\b"
+)
 NOTHING = ("N/A", "n/a", "NA", "-", "--", "")
 
 
@@ -31,7 +35,7 @@ class SeriesBook:
             self._told = False
             if line.text and len(line.text) <= MAX_LINE:
                 yield line
-            if not self._told and any(char.isdigit() for char in line.text):
+            if not self._told and any(char.isdigit() for char in line.text) and not ECHO.match(line.text):
                 self._unread.append(line.number)
 
     def add(self, line: Line, port: str, queue: str, name: str, value: str | float, unit: str = "", source: str = "") -> None:

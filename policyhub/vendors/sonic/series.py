@@ -8,6 +8,7 @@ from datetime import datetime
 from policyhub.domain.counter_series import CounterSeries, CounterText
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.json_lines import Node, read_json
+from policyhub.vendorkit.series_book import ECHO
 from policyhub.vendors.sonic.cli_tables import TITLE, Table, read_tables
 from policyhub.vendors.sonic.database import is_reading
 
@@ -28,7 +29,9 @@ def series(text: str, read_at: datetime | None = None) -> CounterText:
     lines = read_lines(text)
     raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     found: list[CounterSeries] = []
-    titles = {line.number for line in lines if TITLE.match(line.text) or not any(map(str.isdigit, line.text))}
+    titles = {
+        line.number for line in lines if TITLE.match(line.text) or ECHO.match(line.text) or not any(map(str.isdigit, line.text))
+    }
     for table in read_tables(lines, raw):
         found += _table(table, read_at)
         titles.add(table.lines[0])
@@ -52,8 +55,8 @@ def _table(table: Table, read_at: datetime | None) -> list[CounterSeries]:
     port = ""
     for row in table.rows:
         port = row.cells[first] or port
-        if not any(char.isdigit() for char in port):
-            continue  # a line that the terminal wrapped
+        if not any(char.isdigit() for char in port) or " " in port:
+            continue  # a line that the terminal wrapped, or something else below the table
         interface, _, own = port.partition(":") if first == "QUEUE" else (port, "", "")
         queue = next((row.cells[name] for name in QUEUE_COLUMNS if name in row.cells), own)
         source = table.title.rstrip(": ") or f"table {first}"
@@ -63,8 +66,9 @@ def _table(table: Table, read_at: datetime | None) -> list[CounterSeries]:
             for title, value, unit in _values(name, row.cells[name]):
                 which = name if WIDE.match(name) else queue
                 label = source if WIDE.match(name) else title
+                unit = unit or (_unit(source) if WIDE.match(name) else "")
                 if WIDE.match(name) and first in ("Port Rx", "Port Tx"):
-                    label = f"{first.removeprefix('Port ')} PFC frames"
+                    label, unit = f"{first.removeprefix('Port ')} PFC frames", "packets"
                 found.append(CounterSeries(interface, which, label, value, unit, read_at, source, row.line))
     return found
 
@@ -99,7 +103,7 @@ def _unit(name: str) -> str:
     lower = name.lower()
     if "pkts" in lower or "packet" in lower or lower.endswith(("_ok", "_err", "_drp", "_ovr")):
         return "packets"
-    if "bytes" in lower:
+    if "bytes" in lower or "occupancy" in lower or "headroom" in lower:  # watermarks are bytes (SONiC command reference)
         return "bytes"
     if lower.endswith("time us"):
         return "microseconds"
