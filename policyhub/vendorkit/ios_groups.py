@@ -25,7 +25,7 @@ from policyhub.vendorkit.service_names import ServiceNames
 
 @dataclass(slots=True)
 class Group:
-    """An object group; `kind` is network, service or protocol."""
+    """An object group; `kind` is network, service, protocol or security."""
 
     kind: str
     members: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Groups:
         return tuple(
             ServiceObject(name, self.services.resolve(name).value, tuple(group.lines))
             for (is_service, name), group in self.groups.items()
-            if is_service
+            if is_service and group.kind != "security"
         )
 
     def object_groups(self) -> tuple[ObjectGroup, ...]:

@@ -366,7 +366,8 @@ def _shape(line: Line) -> QosClass:
     words = line.words
     if words.accept("kbps"):
         return replace(line.made, shaper=Shaper(take_rate(words, 1000)))
-    if not words.accept("average", "peak"):
+    kind = words.accept("average", "peak")
+    if not kind:
         raise NotUnderstood("average or peak is expected")
     if words.accept("percent"):
         shaper = Shaper(None, percent=percentage(words))
@@ -378,7 +379,8 @@ def _shape(line: Line) -> QosClass:
         words.next()
     if words.accept("account"):
         words.rest()
-    return replace(line.made, shaper=shaper)
+    notes = (line.block.text,) if kind == "peak" else ()  # it lets excess bursts pass: RATE * (1 + BE / BC) at most
+    return replace(line.made, shaper=shaper, notes=(*line.made.notes, *notes))
 
 
 def _queue_limit(line: Line) -> QosClass:

@@ -118,7 +118,7 @@ def test_police_spellings(line: str, policer: Policer) -> None:
         ("bandwidth remaining ratio 65536", "'65536' is not a ratio (1..65535)"),
         ("set qos-group 100", "'100' is not a qos-group (0..99)"),
         ("shape sideways 5", "average or peak is expected"),
-        ("queue-buffers ratio 10", "buffer ratios of a queue are not modelled"),
+        ("queue-buffers ratio", "buffer ratios of a queue are not modelled"),
     ],
 )
 def test_a_qos_line_out_of_bounds_is_unparsed(line: str, reason: str) -> None:

@@ -173,7 +173,7 @@ ODD = [
     (f"{PORT}srr-queue bandwidth odd", "2 share, shape or limit is expected"),
     (f"{PORT}srr-queue bandwidth limit 9", "2 '9' is not a percentage (10..100)"),
     (f"{PORT}wrr-queue cos-map 1", "2 a queue and classes of service are expected"),
-    (f"{PORT}mls qos trust device cisco-phone", "2 trust that depends on a device is not modelled"),
+    (f"{PORT}mls qos trust odd", "2 'odd' is no mark that can be trusted"),
     ("object-group network N\n odd 255.0.0.0", "2 'odd' is not an address"),
     ("object-group network N\n host odd", "2 'host' is not an address"),
 ]

@@ -93,7 +93,7 @@ def _bound(reading: Reading, place: str, child: Block) -> bool:
         reading.nat_sides.setdefault(words.peek(2).lower(), []).append(place)
     elif first == "mls" and words.peek(2).lower() == "dscp-mutation" and words.peek(3):
         reading.mutations.setdefault(words.peek(3), []).append(place)
-    elif first in port_queues.WORDS or child.text.lower().startswith("mls qos cos "):
+    elif first in port_queues.WORDS or port_queues.NOTED.match(child.text):
         port_queues.read_line(reading, place, child)
     elif first in ("mls", "qos", "no") and "trust" in child.text:
         maps.read_trust(reading, place, child)

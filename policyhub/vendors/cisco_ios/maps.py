@@ -39,6 +39,13 @@ def read_mls(reading: Reading, block: Block) -> None:
         )
 
 
+def read_auto(reading: Reading, block: Block) -> None:
+    """`auto qos srnd4`, `auto qos global compact`: the lines that it wrote stand in the configuration themselves."""
+    if block.words[1:2] != ["qos"] or len(block.words) < 3:
+        raise NotUnderstood("not understood")
+    reading.queue_notes.append((block.text, block.number))
+
+
 def _read_map(reading: Reading, words: Words, block: Block) -> None:
     """`mls qos map dscp-cos 8 10 to 1`: at most 13 marks per line, lines add up."""
     kind = words.next("a map").lower()
@@ -61,7 +68,7 @@ def _read_map(reading: Reading, words: Words, block: Block) -> None:
 def read_trust(reading: Reading, interface: str, block: Block) -> None:
     """`mls qos trust [dscp|cos|ip-precedence]` (dscp when none is named), `qos trust ..`, and their `no` forms.
 
-    Trust that depends on an attached phone is not modelled.
+    Trust that depends on an attached phone is a note of the port (`port_queues`).
     """
     words = Words(block.words)
     words.accept("no")
@@ -73,7 +80,7 @@ def read_trust(reading: Reading, interface: str, block: Block) -> None:
     else:
         word = words.accept("dscp", "cos", "ip-precedence", "precedence") or ("" if words else "dscp")
         if not word:
-            raise NotUnderstood("trust that depends on a device is not modelled")
+            raise NotUnderstood(f"{words.peek()[:40]!r} is no mark that can be trusted")
         mode = "pcp" if word == "cos" else "dscp"  # the precedence is the upper half of the same byte
     words.accept("pass-through")
     words.accept("dscp")

@@ -23,7 +23,7 @@ from policyhub.vendors.cisco_ios.reading import NAMES, Reading
 
 TCP_UDP: tuple[Interval, ...] = ((TCP, TCP), (UDP, UDP))
 HEADER = re.compile(
-    r"^(?:object-group (?P<v6>v6-)?(?P<kind>network|service|protocol)"
+    r"^(?:object-group (?P<v6>v6-)?(?P<kind>network|service|protocol|security)"
     r"|(?P<shown6>V6-)?(?P<shown>Network|Service) object group) (?P<name>\S+)$"
 )
 MemberReader = Callable[[Reading, str, Words, bool], str]
@@ -32,13 +32,13 @@ MemberReader = Callable[[Reading, str, Words, bool], str]
 def read_group(reading: Reading, block: Block) -> None:
     header = HEADER.match(block.text)
     if header is None:
-        raise NotUnderstood("only network, service and protocol object groups are modelled")
+        raise NotUnderstood("only network, service, protocol and security object groups are modelled")
     kind = (header["kind"] or header["shown"]).lower()
     is_v6 = bool(header["v6"] or header["shown6"])
     name = header["name"]
     group = reading.groups.open(kind, name)
     group.lines.append(block.number)
-    reader: MemberReader = {"network": _network, "service": _service_member, "protocol": _protocol}[kind]
+    reader: MemberReader = {"network": _network, "service": _service_member, "protocol": _protocol, "security": _security}[kind]
     for child in block.below():
         _member(reading, group, name, child, reader, is_v6)
 
@@ -83,6 +83,13 @@ def _network(reading: Reading, name: str, words: Words, is_v6: bool) -> str:
         raise NotUnderstood(f"{words.words[start][:40]!r} is not an address")
     reading.addresses.add(name, value)
     return " ".join(words.words[start : words.at])
+
+
+def _security(reading: Reading, name: str, words: Words, is_v6: bool) -> str:
+    """`security-group tag-id N`: classes hold such groups as conditions."""
+    if words.peek().lower() != "security-group" or not words.peek(1):
+        raise NotUnderstood("security-group is expected")
+    return words.rest()
 
 
 def _protocol(reading: Reading, name: str, words: Words, is_v6: bool) -> str:

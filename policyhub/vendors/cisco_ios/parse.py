@@ -76,6 +76,7 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "table-map": read_table_map,
     "mls": maps.read_mls,
     "vlan": read_vlan,
+    "auto": maps.read_auto,
     "no": lambda reading, block: _no(reading, block),
     "zone": zones.read_zone,
     "zone-pair": zones.read_zone_pair,
@@ -95,7 +96,7 @@ def looks_like(text: str) -> float:
 
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
-    reading = Reading()
+    reading = Reading(mqc_syntax=qos.SYNTAX)
     lines = read_lines(text.replace("\\x20", " ") if "\\x20" in text else text)  # captures that write blanks so
     blocks = read_blocks(without_banners(reading.ledger, reading.ledger.without_long(lines)), is_comment, adopts)
     for block in blocks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,11 +12,12 @@ from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 from policyhub.vendors.cisco_ios.reading import PortQueues, Reading
 
 WORDS = ("srr-queue", "wrr-queue", "rcv-queue", "priority-queue", "queue-set", "tx-queue", "hold-queue", "max-reserved-bandwidth")
+NOTED = re.compile(r"(?:mls qos cos|(?:mls qos |qos )?trust device|auto qos) ", re.IGNORECASE)
 STRICT = 1  # `priority-queue out` makes queue 1 of four strict (Catalyst 3750 configuration guide)
 
 
 def read_line(reading: Reading, interface: str, block: Block) -> None:
-    """A line below an interface: queues, and the class of service of what arrives without one."""
+    """A line below an interface: queues, the class of service of what arrives without one, whose marks are trusted, AutoQoS."""
     port = reading.port_queues.setdefault(interface, PortQueues())
     words = Words(block.words)
     kind = words.next().lower()

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from policyhub.vendorkit import ios_reading
 from policyhub.vendorkit.blocks import Block, reopened
+from policyhub.vendorkit.ios_mqc import MqcSyntax
 from policyhub.vendorkit.lexing import Words
 from policyhub.vendors.cisco_ios.reading import Reading
 
+# Limits per mark or in time, buffers, trust of a class, marks of other layers: a class keeps them as notes.
+KEPT = re.compile(
+    r"^(?:queue-limit (?:dscp|cos|prec(?:edence)?|qos-group|values) .+|queue-limit \d+ [mu]s|queue-buffers ratio \d+|trust .+"
+    r"|set (?:mpls|discard-class|atm-clp|fr-de|dot1ad) .+|dbl|compress .+|netflow-sampler .+|estimate .+)$"
+)
+SYNTAX = MqcSyntax(kept=KEPT)
 INSPECTED = ("http", "smtp", "imap", "pop3", "sip", "im", "urlfilter")
 
 

@@ -94,12 +94,15 @@ def _rule(reading: Reading, name: str, block: Block, conditions: dict[str, tuple
         words.accept("inspect")
     class_name = words.rest()
     reading.ledger.understood(block.number)
-    action, logged = Action.DENY, False
+    action, logged, limits = Action.DENY, False, []
     for child in block.children:
         verb = child.words[0].lower()
         if verb in VERBS:
             action, logged = VERBS[verb], "log" in child.words
             reading.ledger.understood(child.number)
+        elif verb == "police":
+            limits.append(child.text)
+            reading.ledger.understood(child.number)
     wanted = () if class_name == "class-default" else conditions.get(class_name, (f"class-map {class_name} is not defined",))
     title = f"{name} class {class_name}"
-    return Rule(title, action, Match(conditions=wanted), block.numbers, block.text, logged=logged, hit_key=title)
+    return Rule(title, action, Match(conditions=(*wanted, *limits)), block.numbers, block.text, logged=logged, hit_key=title)
