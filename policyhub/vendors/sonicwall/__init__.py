@@ -9,5 +9,11 @@ VENDOR = Vendor(
     parse=parse,
     counters=lambda text, read_at: None,
     looks_like=looks_like,
-    capabilities={Capability.RULES: Tier.DOCUMENTATION, Capability.OBJECTS: Tier.DOCUMENTATION},
+    capabilities={
+        Capability.RULES: Tier.DOCUMENTATION,
+        Capability.OBJECTS: Tier.DOCUMENTATION,
+        Capability.NAT: Tier.DOCUMENTATION,
+        Capability.ROUTES: Tier.DOCUMENTATION,
+        Capability.QOS: Tier.DOCUMENTATION,
+    },
 )

@@ -8,6 +8,7 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.vendorkit.json_books import JsonBooks, objects_of
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.lexing import NotUnderstood, number_in
+from policyhub.vendors.sonicwall.api_network import read_nat, read_route
 from policyhub.vendors.sonicwall.drafts import (
     ACTIONS,
     PROTOCOLS,
@@ -20,11 +21,11 @@ from policyhub.vendors.sonicwall.drafts import (
     service,
 )
 
-NOT_READ = {"nat_policies": "NAT policies are not read", "route_policies": "routes are not read"}
 COLLECTIONS = {
     "access_rules": "rule", "access_rule": "rule", "address_objects": "address", "address_object": "address",
     "address_groups": "group", "address_group": "group", "service_objects": "service", "service_object": "service",
-    "service_groups": "group", "service_group": "group",
+    "service_groups": "group", "service_group": "group", "nat_policies": "nat", "nat_policy": "nat",
+    "route_policies": "route", "route_policy": "route",
 }  # fmt: skip
 TOP = {"firmware_version", "model", "serial_number", "zones", "interfaces", "status"}
 REST = {"uuid", "description", "comment", "zone"}
@@ -36,18 +37,17 @@ NO_MATCH = {
     "max_connections", "management", "sip", "h323", "dpi", "dpi_ssl", "auto_rule", "packet_dissection_filter", "ticket",
     "redirect_unauthenticated_users_to_log_in", "block_traffic_for_single_sign_on",
 }  # fmt: skip
-CONDITIONS = {"botnet_filter", "geo_ip_filter", "connection_limit", "quality_of_service"}  # but for their values that say nothing
+CONDITIONS = {"botnet_filter", "geo_ip_filter", "connection_limit"}  # but for their values that say nothing
+QUALITY = "quality_of_service"
 FAMILIES = ("ipv4", "ipv6", "fqdn")
 
 
 def read_api(books: JsonBooks, reading: Reading) -> None:
     for root in books.document.roots:
         for answer in objects_of(root):
-            books.take(answer, (*COLLECTIONS, *NOT_READ), TOP)
+            books.take(answer, COLLECTIONS, TOP)
             for name, value in answer.pairs():
-                if name in NOT_READ:
-                    books.refuse(value.numbers, NOT_READ[name])
-                elif name in COLLECTIONS:
+                if name in COLLECTIONS:
                     _collection(books, reading, name, value)
 
 
@@ -61,6 +61,10 @@ def _collection(books: JsonBooks, reading: Reading, name: str, value: Node) -> N
                 _address(books, reading, family, node)
             elif kind == "service":
                 _service(books, reading, node)
+            elif kind == "nat":
+                read_nat(books, reading, family, node)
+            elif kind == "route":
+                read_route(books, reading, family, node)
             else:
                 _group(books, reading, "service" if name.startswith("service") else "network", node)
         except NotUnderstood as error:
@@ -151,7 +155,7 @@ def _rule(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
     """Raises NotUnderstood."""
     if family == "fqdn":
         raise NotUnderstood("a rule is of ipv4 or ipv6")
-    books.take(node, {*RULE, *CONDITIONS}, NO_MATCH)
+    books.take(node, {*RULE, *CONDITIONS, QUALITY}, NO_MATCH)
     draft = RuleDraft(family, tuple(node.numbers), books.text_of(node))
     draft.zones = {side: node.word(side) for side in ("from", "to") if node.word(side)}
     draft.action = node.word("action").lower()
@@ -168,6 +172,7 @@ def _rule(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
         _side(books, draft, side, node.get(side))
     _operand(books, draft, "service", node.get("service"))
     _conditions(books, draft, node)
+    _marks(books, draft, node.get(QUALITY))
     reading.drafts.append(draft)
 
 
@@ -223,12 +228,27 @@ def _conditions(books: JsonBooks, draft: RuleDraft, node: Node) -> None:
                 if word not in ("all", "none"):
                     draft.conditions.append(f"users {key} {word} {inner.text}".removesuffix(" true"))
     for name, value in node.pairs():  # what take() has refused may narrow the rule
-        if name in RULE or name in NO_MATCH:
+        if name in RULE or name in NO_MATCH or name == QUALITY:
             continue
         said = [words for words in _leaves(books, value, name) if not words.endswith((" false", " preserve true"))]
         draft.conditions += [words.removesuffix(" true").strip() for words in said]
-        if name == "quality_of_service" and said:
-            books.refuse(value.numbers, "QoS of a rule is not read")
+
+
+def _marks(books: JsonBooks, draft: RuleDraft, node: Node | None) -> None:
+    """`dscp` and `class_of_service`, each preserve, explicit N, or map, which depends on a table of the device."""
+    if node is None:
+        return
+    books.take(node, {"dscp", "class_of_service"})
+    for name, key, most in (("dscp", "dscp", 63), ("class_of_service", "pcp", 7)):
+        one = node.get(name)
+        if one is None:
+            continue
+        books.take(one, {"explicit", "preserve"})
+        if one.word("explicit"):
+            try:
+                draft.mark(**{key: number_in(one.word("explicit"), 0, most, "a mark")})
+            except NotUnderstood as error:
+                books.refuse(one.numbers, str(error))
 
 
 def _leaves(books: JsonBooks, node: Node, path: str) -> Iterator[str]:

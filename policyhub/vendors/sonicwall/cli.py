@@ -181,8 +181,18 @@ def _about(draft: RuleDraft, at: Words) -> bool:
             draft.conditions.append(f"{word} {at.rest()}".strip())
         at.rest()
     else:
-        return word == "quality-of-service" and (not is_on or at.rest().lower() in ("class-of-service preserve", "dscp preserve"))
+        return word == "quality-of-service" and (_quality(draft, at) if is_on else at.rest() is not None)
     return True
+
+
+def _quality(draft: RuleDraft, at: Words) -> bool:
+    """`dscp|class-of-service preserve|explicit N`; the map depends on a table of the device. Raises NotUnderstood."""
+    which = at.accept("dscp", "class-of-service")
+    if which and at.accept("explicit"):
+        value = number_in(at.next("a mark"), 0, 63 if which == "dscp" else 7, "a mark")
+        draft.mark(**{"dscp" if which == "dscp" else "pcp": value})
+        return True
+    return bool(which and at.accept("preserve"))
 
 
 def _priority(draft: RuleDraft, at: Words) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import ANY4, ANY6, AddressSet
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
+from policyhub.domain.qos import Marker
 from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, MAX_PORT, Service
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, masked_set, number_in, prefix_set, range_set
@@ -39,10 +40,48 @@ class RuleDraft:
     is_logged: bool | None = None
     priority: int | None = None
     conditions: list[str] = field(default_factory=list)
+    marker: Marker | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name or self.identity or f"line {self.lines[0]}"
+
+    def mark(self, **values: int) -> None:
+        """dscp or pcp that packets of the rule get."""
+        self.marker = replace(self.marker or Marker(), **values)
 
     def zone(self, side: str) -> tuple[str, ...]:
         name = self.zones.get(side, "any")
         return () if name.lower() == "any" else (name,)
+
+
+@dataclass(slots=True)
+class NatDraft:
+    """Operands are names, () for any; translated: what each side becomes, "" when it is left alone."""
+
+    family: str
+    lines: tuple[int, ...]
+    name: str = ""
+    inbound: str = ""
+    outbound: str = ""
+    operands: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    translated: dict[str, str] = field(default_factory=dict)
+    is_enabled: bool = True
+    comment: str = ""
+    priority: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RouteDraft:
+    """destination and gateway are names or addresses; () is every destination, "" no gateway."""
+
+    family: str
+    lines: tuple[int, ...]
+    destination: tuple[str, ...]
+    interface: str = ""
+    gateway: str = ""
+    distance: int | None = None
 
 
 @dataclass(slots=True)
@@ -55,6 +94,8 @@ class Reading:
     service_objects: list[ServiceObject] = field(default_factory=list)
     groups: list[ObjectGroup] = field(default_factory=list)
     drafts: list[RuleDraft] = field(default_factory=list)
+    nat: list[NatDraft] = field(default_factory=list)
+    routes: list[RouteDraft] = field(default_factory=list)
 
     def add_address(self, name: str, value: AddressSet | None, lines: tuple[int, ...], text: str, kind: str = "static") -> None:
         """value None: only the device knows it."""
@@ -96,9 +137,9 @@ class Reading:
     def _rule(self, draft: RuleDraft) -> Rule:
         unresolved: list[str] = []
         whole = FAMILIES[draft.family][1]
-        sides = [self._addresses(draft.operands.get(side, ()), whole, unresolved) for side in ("source", "destination")]
-        services = self._services(draft.operands.get("service", ()), unresolved)
-        ports = self._services(draft.operands.get("port", ()), unresolved)
+        sides = [self.addresses_of(draft.operands.get(side, ()), whole, unresolved) for side in ("source", "destination")]
+        services = self.services_of(draft.operands.get("service", ()), unresolved)
+        ports = self.services_of(draft.operands.get("port", ()), unresolved)
         if ports != (ANY_SERVICE,):
             services = narrow(services, as_source(ports))
         names = tuple(dict.fromkeys(unresolved))
@@ -107,11 +148,12 @@ class Reading:
         match = Match(sides[0], sides[1], services, draft.zone("from"), draft.zone("to"), None, conditions, names)
         references = tuple(dict.fromkeys(name for operand in draft.operands.values() for name in operand))
         return Rule(
-            draft.name or draft.identity or f"line {draft.lines[0]}", ACTIONS[draft.action], match, draft.lines, draft.text[:400],
+            draft.title, ACTIONS[draft.action], match, draft.lines, draft.text[:400],
             draft.is_enabled, draft.is_logged, draft.comment, draft.schedule, references=references,
         )  # fmt: skip
 
-    def _addresses(self, names: tuple[str, ...], whole: AddressSet, unresolved: list[str]) -> AddressSet:
+    def addresses_of(self, names: tuple[str, ...], whole: AddressSet, unresolved: list[str]) -> AddressSet:
+        """`whole` for no names, and when one is not known: those are added to `unresolved`."""
         if not names:
             return whole
         found = [self.addresses.resolve(name) for name in names]
@@ -119,7 +161,8 @@ class Reading:
         unresolved.extend(missing)
         return whole if missing else AddressSet().union(*(resolved.value for resolved in found)).intersection(whole)
 
-    def _services(self, names: tuple[str, ...], unresolved: list[str]) -> Services:
+    def services_of(self, names: tuple[str, ...], unresolved: list[str]) -> Services:
+        """Any for no names, and when one is not known: those are added to `unresolved`."""
         found = [self.services.resolve(name) for name in names]
         missing = [name for resolved in found for name in resolved.unresolved]
         unresolved.extend(missing)

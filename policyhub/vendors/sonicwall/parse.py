@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policyhub.domain.device_config import DeviceConfig
+from policyhub.domain.device_config import DeviceConfig, Route
 from policyhub.vendorkit.blocks import read_lines
 from policyhub.vendorkit.json_books import JsonBooks
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import score
+from policyhub.vendorkit.lexing import NotUnderstood, score
 from policyhub.vendorkit.rendering import is_prompt
 from policyhub.vendors.sonicwall.api import read_api
 from policyhub.vendors.sonicwall.cli import read_cli
 from policyhub.vendors.sonicwall.drafts import Reading
+from policyhub.vendors.sonicwall.network import marks, nat_rules, routes
 
 NAME = "sonicwall"
 SIGNS = (
@@ -37,7 +38,13 @@ def parse(text: str) -> DeviceConfig:
     if first[:1] in ("{", "["):
         books = JsonBooks.read(text)
         read_api(books, reading)
-        config = books.config(NAME)
+        found_routes: list[Route] = []
+        for draft in reading.routes:
+            try:
+                found_routes += routes(reading, draft)
+            except NotUnderstood as error:
+                books.refuse(range(draft.lines[0], draft.lines[-1] + 1), str(error))
+        config = replace(books.config(NAME), routes=tuple(found_routes))
     else:
         ledger = LineLedger()
         read_cli(lines, ledger, reading)
@@ -46,5 +53,5 @@ def parse(text: str) -> DeviceConfig:
         )
     return replace(
         config, policies=reading.policies(), addresses=tuple(reading.address_objects), services=tuple(reading.service_objects),
-        groups=tuple(reading.groups),
+        groups=tuple(reading.groups), nat_rules=tuple(nat_rules(reading, reading.nat)), qos_policies=tuple(marks(reading.drafts)),
     )  # fmt: skip
