@@ -151,7 +151,7 @@ def evidence(s: Situation, limits: Limits) -> Railing:
 
 def persistence(s: Situation, limits: Limits) -> Railing:
     values = {"seen": s.persisted_ms / 1000, "needed": limits.persistence_ms / 1000}
-    said = gettext_noop("seen for %(seen).1f s of the %(needed).0f s that are needed")
+    said = gettext_noop("seen for %(seen).1f s (at least %(needed).0f s)")
     return _rail("persistence", s.persisted_ms >= limits.persistence_ms, Message(said, values))
 
 
