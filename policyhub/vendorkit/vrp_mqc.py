@@ -147,7 +147,9 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
     if word in NOT_QOS:
         return made
     if word == "remark":
-        return replace(made, marker=remark(made.marker or Marker(), words))
+        marker = remark(made.marker or Marker(), words)
+        kept = (" ".join(words.words),) if words.words[1].lower() in OTHER_MARKS else ()
+        return replace(made, marker=marker if marker != Marker() else None, notes=(*made.notes, *kept))
     if word == "service-class":
         return replace(made, marker=replace(made.marker or Marker(), queue=_phb(words.next("a class"))))
     if word == "car":
@@ -155,9 +157,12 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
         policer, has_peak = _shared_car(mqc, words) or _read_car(words)
         return replace(made, policer=policer, notes=(*made.notes, text) if has_peak else made.notes)
     if word == "gts":
-        return replace(made, shaper=_shaper(words))
+        kept = (" ".join(words.words),) if {"pir", "queue-length"} & {other.lower() for other in words.words} else ()
+        return replace(made, shaper=read_shaper(words), notes=(*made.notes, *kept))
     if word == "queue":
-        return replace(made, queue=_queue(words))
+        queue = _queue(words)
+        kept = (" ".join(words.words),) if words.rest() else ()
+        return replace(made, queue=queue, notes=(*made.notes, *kept))
     if word == "wred":
         return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.rest() or "wred"))
     if word == "drop-profile":
@@ -266,7 +271,7 @@ def size(words: Words) -> int:
     return value * (BYTES[unit] if unit else 1)
 
 
-def _shaper(words: Words) -> Shaper:
+def read_shaper(words: Words) -> Shaper:
     """`[cir] N [unit] [cbs N] [pir ..]`, also `pct N`."""
     words.accept("cir")
     if words.accept("pct", "percent", "percentage"):
@@ -299,7 +304,6 @@ def _queue(words: Words) -> Queue:
         else:
             bps = rate(words)
             made = replace(made, ceiling_bps=bps) if strict else replace(made, guaranteed_bps=bps)
-    words.rest()
     return made
 
 
@@ -327,7 +331,8 @@ def _classes(mqc: Mqc, block: Block, matches: dict[str, ClassMatch], behaviors: 
 
 
 def _joined(name: str, behavior: str, child: Block, matches: dict[str, ClassMatch], behaviors: dict[str, QosClass]) -> QosClass:
-    match = matches.get(name) or ClassMatch(other=(f"traffic classifier {name} is not defined",))
+    known = ClassMatch(any=True) if name == "default-class" else None  # what no classifier takes
+    match = matches.get(name) or known or ClassMatch(other=(f"traffic classifier {name} is not defined",))
     does = behaviors.get(behavior) or QosClass("", ClassMatch())
     if behavior not in behaviors:
         match = replace(match, other=(*match.other, f"traffic behavior {behavior} is not defined"))

@@ -301,7 +301,7 @@ def test_domains_profiles_and_pauses() -> None:
     assert [(made.name, made.policer and made.policer.rate_bps, made.match.acls) for made in defence.classes] == [
         ("ssh", 64_000, ()), ("telnet", 0, ()), ("blacklist", None, ("2001",)),
     ]  # fmt: skip
-    assert [(one.name, one.entries) for one in config.qos_maps] == [("uplink group u", ((26, 24),))]
+    assert [(one.name, one.entries) for one in config.qos_maps] == [("uplink group u", ((26, 24),)), ("d", ((3, 1),))]
 
 
 def test_pairs_of_segments() -> None:
@@ -347,7 +347,7 @@ ODD = [
     ("nat address-group 1 odd", "1 'odd' is not understood in a group of addresses"),
     ("nat address-group 1\n section 0 odd", "1 'odd' begins no range of addresses"),
     (f"{P}qos odd", "2 qos 'odd' is not modelled"),
-    (f"{P}qos lr inbound cir 1000", "2 qos lr inbound is not modelled"),
+    (f"{P}qos lr cir 1000 inbound", "2 qos lr inbound is not modelled"),
     (f"{P}qos queue odd", "2 qos queue needs a number"),
     (f"{P}qos queue 3 odd", "2 qos queue 'odd' is not modelled"),
     (f"{P}qos queue 8 ecn", "2 '8' is not a queue (0..7)"),

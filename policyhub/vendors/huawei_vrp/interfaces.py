@@ -31,7 +31,7 @@ SPEED_BY_NAME = tuple(
         (r"fastethernet", 10**8),
     )
 )
-QUEUE_WORDS = ("lr", "queue", "pq", "drr", "wrr", "wfq", "schedule-profile", "queue-profile")
+QUEUE_WORDS = ("lr", "gts", "queue", "pq", "drr", "wrr", "wfq", "schedule-profile", "queue-profile")
 UNDERSTOOD = re.compile(
     r"^(undo shutdown|undo portswitch|portswitch|(undo )?port link-type access|port default vlan|quit)\b", re.IGNORECASE
 )
@@ -41,7 +41,8 @@ def read_interface(reading: Reading, block: Block) -> None:
     words = Words(block.words, 1)
     name = interface_name(words)
     speed = next((bps for sign, bps in SPEED_BY_NAME if sign.match(name)), None)
-    interface = Interface(name, speed_bps=None if "." in name else speed)
+    parent, dot, _ = name.partition(".")
+    interface = Interface(name, speed_bps=None if dot else speed, parent=parent if dot else "")
     lines = [block.number]
     for child in block.below():
         try:
@@ -107,7 +108,9 @@ def _address(interface: Interface, words: Words) -> Interface:
 
 
 def _qos(reading: Reading, interface: Interface, word: str, words: Words, child: Block) -> Interface:
-    """Lines about queues wait until profiles and domains are known."""
+    """Lines about queues wait until profiles and domains are known; rate limits of the port are policies of their own."""
+    if qos.read_simple(reading, interface.name, child):
+        return interface
     if word == "qos" and words.peek().lower() not in QUEUE_WORDS:
         raise NotUnderstood(f"qos {words.peek()[:40]!r} is not modelled")
     reading.queue_lines.append(QueueLine(interface.name, child))
@@ -210,6 +213,18 @@ def book_children(reading: Reading, place: str, block: Block) -> None:
                 reading.ledger.understood(child.number)
         except NotUnderstood as reason:
             reading.ledger.unparsed(child.line, str(reason))
+
+
+def read_group(reading: Reading, name: str, block: Block) -> None:
+    """`qos group G`: what stands in it holds at each member port, at the group itself while it has none."""
+    members: list[str] = []
+    for child in block.children:
+        words = Words(child.words)
+        if words.accept("group-member"):
+            words.accept("interface")
+            members.append(words.rest())
+    for place in members or [f"qos group {name}"]:
+        book_children(reading, place, block)
 
 
 def read_global(reading: Reading, block: Block) -> None:

@@ -49,6 +49,8 @@ HANDLERS: dict[str, Callable[[Reading, Block], None]] = {
     "vlan": interfaces.read_vlan,
     "traffic": qos.read_traffic,
     "qos-profile": qos.read_profile,
+    "user-group-queue": qos.read_user_group,
+    "flow-queue": queues.read_flow_queue,
     "traffic-policy": interfaces.read_global,
     "traffic-filter": interfaces.read_global,
     "traffic-secure": interfaces.read_global,
@@ -188,7 +190,9 @@ def _global_qos(reading: Reading, block: Block) -> None:
     elif kind == "qos" and what == "car" and name and words.peek(1).lower() == "cir":
         reading.cars[name] = block
     elif kind == "qos" and what == "group" and name:
-        interfaces.book_children(reading, f"qos group {name}", block)
+        interfaces.read_group(reading, name, block)
+    elif kind == "qos" and what == "map-table" and name:
+        queues.read_map_table(reading, name, block)
     elif kind == "qos" and what == "buffer" and name:
         reading.device_notes.append((" ".join(nat.spoken(block).words), block.number))
     else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, Shaper
+from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendorkit.vrp_lines import take_direction
 from policyhub.vendorkit.vrp_mqc import Mqc, rate, read_car, remark
+from policyhub.vendors.huawei_vrp.lossless import with_thresholds
 from policyhub.vendors.huawei_vrp.reading import AclKey, Reading, take_acl
 
 
@@ -41,9 +42,21 @@ def policies(reading: Reading) -> list[QosPolicy]:
         cars=reading.cars,
         attachments=reading.attachments,
     )
-    found = mqc.read()
+    found = [_with_thresholds(reading, policy) for policy in mqc.read()]
     found += [_profile(reading, name, block) for name, block in reading.profiles.items()]
+    found += [_user_group(reading, name, block) for name, block in reading.user_groups.items()]
     return found + _simple(reading)
+
+
+def _with_thresholds(reading: Reading, policy: QosPolicy) -> QosPolicy:
+    """Classes with a drop profile tell its lines."""
+    classes: list[QosClass] = []
+    for made in policy.classes:
+        if made.queue is not None and made.queue.early_drop:
+            queue, notes, lines = with_thresholds(reading, made.queue)
+            made = replace(made, queue=queue, notes=(*made.notes, *notes), lines=(*made.lines, *lines))
+        classes.append(made)
+    return replace(policy, classes=tuple(classes))
 
 
 def read_profile(reading: Reading, block: Block) -> None:
@@ -59,30 +72,65 @@ def _profile(reading: Reading, name: str, block: Block) -> QosPolicy:
             if words.accept("car"):
                 made = replace(made, policer=read_car(words))
             elif words.accept("user-queue"):
-                words.accept("cir")
-                shaper = Shaper(rate(words))
-                if words.accept("pir"):
-                    shaper = Shaper(rate(words))
-                words.rest()
-                made = replace(made, shaper=shaper)
+                made = _user_queue(made, words)
             elif not words.accept("description"):
                 raise NotUnderstood("not modelled in a QoS profile")
     return QosPolicy(f"qos-profile {name}", (made,), tuple(reading.profile_attachments.get(name, ())), block.numbers)
 
 
+def _user_queue(made: QosClass, words: Words) -> QosClass:
+    """NE: `cir N [pir N] [flow-queue F] [user-group-queue G] [outbound]`, kbit/s: a floor, a ceiling, queues below."""
+    words.accept("cir")
+    floor = rate(words)
+    made = replace(made, shaper=Shaper(floor))
+    if words.accept("pir"):
+        made = replace(made, shaper=Shaper(rate(words)), queue=Queue("user", guaranteed_bps=floor or None))
+    if words.accept("flow-queue"):
+        made = replace(made, child_policy=f"flow-queue {words.next('a flow queue')}")
+    kept = " ".join(word for word in words.rest().split() if word.lower() not in ("inbound", "outbound"))
+    return replace(made, notes=(*made.notes, kept)) if kept else made
+
+
+def read_user_group(reading: Reading, block: Block) -> None:
+    """`user-group-queue G` with `shaping N [outbound]`: a ceiling of several users."""
+    reading.user_groups[Words(block.words, 1).next("a name")] = block
+
+
+def _user_group(reading: Reading, name: str, block: Block) -> QosPolicy:
+    made = QosClass("any", ClassMatch(any=True), lines=block.numbers)
+    for child in block.children:
+        words = Words(child.words)
+        with reading.ledger.booking(child.line):
+            if not words.accept("shaping"):
+                raise NotUnderstood("not modelled in a queue of user groups")
+            made = replace(made, shaper=Shaper(rate(words)))
+    return QosPolicy(f"user-group-queue {name}", (made,), (), block.numbers)
+
+
 SIMPLE = re.compile(r"^traffic-(limit|remark|statistic|redirect|mirror)$", re.IGNORECASE)
+CAR = re.compile(r"^(qos (car|lr) inbound|qos car outbound|user-queue) ", re.IGNORECASE)
 
 
 def read_simple(reading: Reading, place: str, block: Block) -> bool:
     """`traffic-limit|traffic-remark [vlan N] inbound acl X ..`; False when the line is neither."""
-    if not SIMPLE.match(block.words[0]):
+    if CAR.match(block.text):
+        reading.simple.append((place, block))
+        words = Words(block.words, 2)
+    elif SIMPLE.match(block.words[0]):
+        words = Words(block.words, 1)
+    else:
         return False
     if block.words[0].lower() in ("traffic-limit", "traffic-remark"):
         reading.simple.append((place, block))
-    key = _acl_of(Words(block.words, 1))
+    key = _acl_of(words)
     if key:
-        reading.selectors.setdefault(key, f"selects packets for {block.words[0]}")
+        reading.selectors.setdefault(key, f"selects packets for {_kind(block)}")
     return True
+
+
+def _kind(block: Block) -> str:
+    """`qos car`, `qos lr`, `user-queue`, `traffic-limit`, .."""
+    return " ".join(block.words[: 2 if block.words[0].lower() == "qos" else 1])
 
 
 def _acl_of(words: Words) -> AclKey | None:
@@ -102,7 +150,9 @@ def _simple(reading: Reading) -> list[QosPolicy]:
 
 
 def _one_line(place: str, block: Block) -> QosPolicy:
-    words = Words(block.words, 1)
+    if block.words[0].lower() == "user-queue":
+        return _user(place, block)
+    words = Words(block.words, 2 if block.words[0].lower() == "qos" else 1)
     if words.accept("vlan"):
         place = f"vlan {words.next('a vlan')}"
     direction = take_direction(words)
@@ -113,9 +163,16 @@ def _one_line(place: str, block: Block) -> QosPolicy:
         else:
             acls.append(take_acl(words)[1])
     made = QosClass(acls[0] if acls else "any", ClassMatch(acls=tuple(acls), any=not acls), lines=(block.number,))
-    if block.words[0].lower() == "traffic-limit":
+    if block.words[0].lower() in ("traffic-limit", "qos"):
         made = replace(made, policer=read_car(words))
     else:
         made = replace(made, marker=remark(Marker(), words))
     attached = (QosAttachment(place, direction, (block.number,)),)
-    return QosPolicy(f"{block.words[0]} {place} {direction}", (made,), attached, (block.number,))
+    return QosPolicy(f"{_kind(block)} {place} {direction}", (made,), attached, (block.number,))
+
+
+def _user(place: str, block: Block) -> QosPolicy:
+    direction = "in" if "inbound" in block.text.lower().split() else "out"
+    made = _user_queue(QosClass("any", ClassMatch(any=True), lines=(block.number,)), Words(block.words, 1))
+    attached = (QosAttachment(place, direction, (block.number,)),)
+    return QosPolicy(f"user-queue {place} {direction}", (made,), attached, (block.number,))

@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
-from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
+from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosMap, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
-from policyhub.vendorkit.vrp_mqc import PHBS, rate, size
+from policyhub.vendorkit.vrp_mqc import PHBS, rate, read_shaper, size
 from policyhub.vendors.huawei_vrp.lossless import with_thresholds
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 
@@ -53,7 +53,24 @@ def policies(reading: Reading) -> list[QosPolicy]:
         except NotUnderstood as reason:
             reading.ledger.unparsed(entry.block.line, str(reason))
     sure = not any("dscp-inbound" in child.text for block in reading.domains.values() for child in block.children)
-    return [_policy(reading, name, port, sure) for name, port in ports.items() if port.queues or port.whole]
+    found = [_policy(reading, name, port, sure) for name, port in ports.items() if port.queues or port.whole]
+    return found + [_flow_queue(reading, name, block, sure) for name, block in reading.flow_queues.items()]
+
+
+def read_flow_queue(reading: Reading, block: Block) -> None:
+    """NE: `flow-queue F` with `queue af1 wfq weight 10 shaping 1000 flow-wred W`, kbit/s: the queues of one user."""
+    reading.flow_queues[Words(block.words, 1).next("a name")] = block
+
+
+def _flow_queue(reading: Reading, name: str, block: Block, sure: bool) -> QosPolicy:
+    port = _Port()
+    for child in block.children:
+        words = Words(child.words)
+        with reading.ledger.booking(child.line):
+            words.next("queue")
+            _port_queue(port, words, child, 1_000)
+    made = _policy(reading, name, port, sure)
+    return replace(made, name=f"flow-queue {name}", attachments=(), lines=tuple(sorted({block.number, *made.lines})))
 
 
 def _policy(reading: Reading, name: str, port: _Port, sure: bool) -> QosPolicy:
@@ -76,14 +93,17 @@ def _policy(reading: Reading, name: str, port: _Port, sure: bool) -> QosPolicy:
 def _line(reading: Reading, port: _Port, block: Block) -> None:
     words = Words(block.words)
     if words.accept("port-queue"):
-        _port_queue(port, words, block)
+        _port_queue(port, words, block, 1_000_000)
         return
     if words.accept("dcb"):
         _dcb(reading, port, words, block)
         return
     words.accept("qos")
     word = words.next("a keyword").lower()
-    if word == "lr":
+    if word == "gts":
+        port.whole = read_shaper(words)
+        port.whole_lines.append(block.number)
+    elif word == "lr":
         _line_rate(port, words, block)
     elif word == "queue":
         _queue(port, words, block)
@@ -211,7 +231,7 @@ def _shaping(words: Words) -> tuple[Shaper, int | None]:
     return shaper, floor
 
 
-def _port_queue(port: _Port, words: Words, block: Block) -> None:
+def _port_queue(port: _Port, words: Words, block: Block, unit_bps: int) -> None:
     """NE: `port-queue af3 wfq weight 30 [shaping 100 | shaping-percentage 10] [port-wred W] outbound`; shaping in Mbit/s."""
     number = (
         PHBS.index(words.next("a class").lower()) if words.peek().lower() in PHBS else number_in(words.next(), 0, 7, "a class")
@@ -220,15 +240,17 @@ def _port_queue(port: _Port, words: Words, block: Block) -> None:
     if kind not in ("pq", "wfq", "lpq"):
         raise NotUnderstood(f"port-queue {kind[:40]!r} is not modelled")
     port.change(number, block.number, is_strict_priority=kind == "pq")
+    if kind == "lpq":
+        port.notes.setdefault(number, []).append("lpq: served when no other queue has packets")
     while words:
         word = words.next().lower()
         if word == "weight":
             port.change(number, block.number, remaining_weight=number_in(words.next("a weight"), 1, 10**6, "a weight"))
         elif word == "shaping":
-            port.shapers[number] = Shaper(rate(words, 1_000_000))
+            port.shapers[number] = Shaper(rate(words, unit_bps))
         elif word == "shaping-percentage":
             port.shapers[number] = Shaper(None, percent=float(number_in(words.next("a percentage"), 0, 100, "a percentage")))
-        elif word == "port-wred":
+        elif word in ("port-wred", "flow-wred"):
             port.change(number, block.number, early_drop=words.next("a profile"))
         elif word not in ("outbound", "low-latency"):
             raise NotUnderstood(f"{word[:40]!r} is not understood in a port-queue")
@@ -264,10 +286,71 @@ def maps(reading: Reading) -> tuple[DscpMap, ...]:
             with reading.ledger.booking(child.line):
                 if _domain_line(level, Words(child.words)):
                     lines.append(child.number)
+                else:
+                    _other_map(reading, name, Words(child.words), child.number)
         found.append(DscpMap(name, tuple(sorted(level.items())), tuple(reading.domain_ports.get(name, ())), False, tuple(lines)))
     if "default" not in reading.domains:
         found.insert(0, DscpMap("default", DEFAULT_LEVELS, (), True))
     return tuple(found)
+
+
+# Kinds of other maps by the words of a domain, and by the name of an AR's table.
+OTHER_MAPS = {"8021p-inbound": "pcp-to-class", "8021p-outbound": "class-to-pcp", "ip-dscp-outbound": "class-to-dscp"}
+TABLES = {"dscp-dot1p": "dscp-to-pcp", "dot1p-dscp": "pcp-to-dscp", "dscp-dscp": "dscp-to-dscp"}
+
+
+def _other_map(reading: Reading, name: str, words: Words, line: int) -> None:
+    """`8021p-inbound 5 phb ef green`, `ip-dscp-outbound ef green map 46`: a class leaves with one mark per colour."""
+    kind = OTHER_MAPS.get(words.next().lower())
+    if kind is None:
+        return
+    first = words.next("a value").lower()
+    words.accept("phb", *COLOURS)
+    words.accept("map")
+    second = words.next("a value").lower()
+    pair = (number_in(first, 0, 7, "a priority"), _class(second)) if kind == "pcp-to-class" else (_class(first), _mark(second))
+    _add_entries(reading, QosMap(name, kind, (pair,), tuple(reading.domain_ports.get(name, ())), (line,)))
+
+
+def _add_entries(reading: Reading, more: QosMap) -> None:
+    for at, known in enumerate(reading.qos_maps):
+        if (known.name, known.kind) == (more.name, more.kind):
+            reading.qos_maps[at] = replace(known, entries=(*known.entries, *more.entries), lines=(*known.lines, *more.lines))
+            return
+    reading.qos_maps.append(more)
+
+
+def read_map_table(reading: Reading, name: str, block: Block) -> None:
+    """AR: `qos map-table dscp-dot1p` with `input 24 to 26 output 3`."""
+    kind = TABLES.get(name.lower())
+    if kind is None:
+        raise NotUnderstood(f"qos map-table {name[:40]} is not modelled")
+    _add_entries(reading, QosMap(name, kind, (), (), (block.number,)))
+    for child in block.children:
+        words = Words(child.words)
+        with reading.ledger.booking(child.line):
+            words.next("input")
+            low = high = number_in(words.next("a mark"), 0, 63, "a mark")
+            if words.accept("to"):
+                high = number_in(words.next("a mark"), low, 63, "a mark")
+            words.next("output")
+            to = number_in(words.next("a mark"), 0, 63, "a mark")
+            words.end()
+            entries = tuple((mark, to) for mark in range(low, high + 1))
+            _add_entries(reading, QosMap(name, kind, entries, (), (child.number,)))
+
+
+def _class(text: str) -> int:
+    if text not in PHBS:
+        raise NotUnderstood(f"{text[:40]!r} is not a class")
+    return PHBS.index(text)
+
+
+def _mark(text: str) -> int:
+    try:
+        return parse_dscp(text)
+    except ValueError as error:
+        raise NotUnderstood(str(error)) from error
 
 
 def _domain_line(level: dict[int, int], words: Words) -> bool:

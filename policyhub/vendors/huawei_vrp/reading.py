@@ -50,6 +50,8 @@ class Reading:
     queue_lines: list[QueueLine] = field(default_factory=list)
     schedulers: dict[str, Block] = field(default_factory=dict)
     attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
+    user_groups: dict[str, Block] = field(default_factory=dict)
+    flow_queues: dict[str, Block] = field(default_factory=dict)
     profile_attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
     trusts: list[Trust] = field(default_factory=list)
     domains: dict[str, Block] = field(default_factory=dict)
