@@ -242,7 +242,7 @@ def test_lines_of_interfaces_and_routes() -> None:
         "set interfaces ge-0/0/0 unit 0 family inet address 10.0.0.1/24", "set interfaces ge-0/0/0 unit 0 family inet mtu 1500",
         "set interfaces ge-0/0/0 unit 0 family inet6 address 2001:db8::1/64", "set interfaces ge-0/0/1 speed auto",
         "set interfaces ge-0/0/1 ether-options speed 10g", "set interfaces ge-0/0/1 unit 7 disable",
-         "set interfaces ge-0/0/1 mtu 99999999",
+         "set interfaces ge-0/0/1 mtu 9999999",
         "set routing-instances M interface ge-0/0/1.7", "set security zones security-zone a interfaces ge-0/0/0.0",
         "set routing-options static route 10.0.0.0/8 next-hop 192.0.2.1",
          "set routing-options static route 10.0.0.0/8 preference 7",
