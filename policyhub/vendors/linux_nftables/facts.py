@@ -212,12 +212,14 @@ def _addresses(facts: Facts, right: Operand, version: int) -> AddressSet | None:
 
 
 def _numbers(texts: Iterable[str], of: Callable[[str], int]) -> tuple[Interval, ...]:
-    """Values and `a-b` ranges. A name may hold a dash: it is tried whole first."""
+    """Values and `a-b` ranges. A name may hold a dash: it is tried whole first. Raises NotUnderstood."""
     found: list[Interval] = []
     for text in texts:
         low, dash, high = text.partition("-")
         if dash and is_decimal(low) and is_decimal(high):
             found.append((of(low), of(high)))
+            if found[-1][0] > found[-1][1]:
+                raise NotUnderstood(f"{text[:40]!r} is not a range")
         else:
             found.append((of(text), of(text)))
     return normalise(found)

@@ -24,6 +24,7 @@ WORDED = (
 )
 NO_WORDS = frozenset(("any", "no-hip"))
 YES_NO = {"yes": True, "no": False}
+SIDES = ("from", "to")
 INTRAZONE, INTERZONE, UNIVERSAL = "intrazone", "interzone", "universal"
 
 
@@ -68,11 +69,12 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
         found = operands.services(scope, services or ANYTHING)
         ports, service_names = found.value, found.names
         unresolved += found.unresolved
-    from_zones, to_zones = zones(rule, "from"), zones(rule, "to")
+    sides = {name: get(name) for name in SIDES}
+    from_zones, to_zones = (_zones(rule, name, values) for name, values in sides.items())
     rule_type = rule.text("rule-type") if kind == "security" else UNIVERSAL
     _worded(rule, conditions)
     to_zones = _same_or_other_zone(reading, rule, from_zones, to_zones, rule_type, conditions)
-    _target(rule, conditions)
+    _target(rule, sides, conditions)
     if kind == "security":
         unresolved += [
             f"{name} is missing" for name in NEEDED if not rule.has(name) and not (name == "to" and rule_type == INTRAZONE)
@@ -92,7 +94,10 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
 
 def zones(rule: Node, field: str) -> tuple[str, ...]:
     """() for any; policy-based forwarding writes `from zone X` (or `from interface X`, which is a condition)."""
-    values = rule.members(field)
+    return _zones(rule, field, rule.members(field))
+
+
+def _zones(rule: Node, field: str, values: tuple[str, ...]) -> tuple[str, ...]:
     if values in (("zone",), ("interface",)) and rule.members(field, values[0]):  # a zone of that name has nothing below it
         values = rule.members(field, "zone")
     return () if "any" in values else values
@@ -131,14 +136,14 @@ def _same_or_other_zone(
     return to_zones
 
 
-def _target(rule: Node, conditions: list[str]) -> None:
+def _target(rule: Node, sides: dict[str, tuple[str, ...]], conditions: list[str]) -> None:
     """Panorama: only some firewalls get the rule."""
     target = rule.get("target")
     devices = target.members("devices") if target is not None else ()
     if target is not None and devices:
         conditions.append(f"target {'not ' if target.text('negate') == 'yes' else ''}{' '.join(devices)}")
-    for name in ("from", "to"):
-        interfaces = rule.members(name, "interface") if "interface" in rule.members(name) else ()
+    for name, values in sides.items():
+        interfaces = rule.members(name, "interface") if "interface" in values else ()
         if interfaces:
             conditions.append(f"{name}-interface {' '.join(interfaces)}")
     for name in ("to-interface", "from-interface", "active-active-device-binding"):

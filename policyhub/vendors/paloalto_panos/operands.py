@@ -105,4 +105,6 @@ class Operands:
 
     def application_names(self, scope: Scope, members: tuple[str, ...]) -> tuple[str, ...]:
         """Groups and filters among the applications."""
+        if members == ANYTHING:
+            return ()
         return tuple(name for name in members if scope.find(APPLICATION_KINDS[1:], name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.blocks import Line, read_lines
@@ -148,7 +149,8 @@ def _xml(reading: Reading, plain: str) -> Node:
         for behind in reading.lines[line:]:
             if behind.text:
                 ledger.unparsed(behind, f"behind the break of the XML in line {line}")
-    ledger.understood(*(line.number for line in reading.lines[:last] if not line.text.startswith("<") and is_prompt(line.text)))
+    texts = islice(enumerate(plain.split("\n"), 1), last)
+    ledger.understood(*(number for number, text in texts if not text.startswith("<") and is_prompt(text)))
     return found.root
 
 

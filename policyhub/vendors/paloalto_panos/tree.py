@@ -102,14 +102,12 @@ class Node:
 
     def members(self, name: str, *more: str) -> tuple[str, ...]:
         """The values below a path."""
-        if self.children is None:
-            return ()
-        child = self.children.get(name)
-        if child is None or isinstance(child, int):
-            return ()
+        child = None if self.children is None else self.children.get(name)
         if isinstance(child, tuple) and not more:
             value = child[0]
             return (value.partition("\0")[0],) if "\0" in value else (value,)
+        if child is None or isinstance(child, int):
+            return ()
         node = self.get(name)
         if node is not None and more:
             node = node.at(*more)

@@ -50,13 +50,22 @@ def read_xml(text: str) -> XmlText:
 
 
 class _Builder:
-    """Keeps the open nodes. An entry has its name in an attribute, a member is its text, any other element is its tag."""
+    """Keeps the open nodes. An entry has its name in an attribute, a member is its text, any other element is its tag.
+
+    Most elements are fields with one value. Such a one is no node: `field` is its tag ("" when none is open), `begun` its line,
+    `value` and `at` the member read, and `in_member` tells that a member is open. What else turns up makes it a node.
+    """
+
+    __slots__ = ("at", "begun", "field", "in_member", "parser", "result", "stack", "texts", "too_deep", "value")
 
     def __init__(self, result: XmlText) -> None:
         self.result = result
         self.stack: list[Node] = []
         self.texts: list[str] = []
-        self.too_deep = 0
+        self.too_deep = self.begun = self.at = 0
+        self.field = ""
+        self.value: str | None = None
+        self.in_member = False
         self.parser = parser = expat.ParserCreate("utf-8")
         parser.ordered_attributes = True
         parser.buffer_text = True
@@ -70,30 +79,47 @@ class _Builder:
         self.result.passed.extend(range(first, first + text.count("\n") + 1))
 
     def start(self, tag: str, attributes: list[str]) -> None:
-        stack = self.stack
         if self.texts:
             self.note_stray("".join(self.texts))
             self.texts.clear()
+        if self.too_deep or self.in_member:
+            self.too_deep += 1
+            self.result.stray.append(self.parser.CurrentLineNumber)
+        elif tag == MEMBER and self.field and self.value is None:  # by far the most frequent
+            self.in_member = True
+        else:
+            if self.field:
+                self._grow()
+            self._open(tag, attributes, self.parser.CurrentLineNumber)
+
+    def _open(self, tag: str, attributes: list[str], line: int) -> None:
+        stack = self.stack
+        children = stack[-1].children if stack else None
         if not stack:
             stack.append(self.result.root)
-            return
-        line = self.parser.CurrentLineNumber
-        if self.too_deep or len(stack) > DEEPEST or stack[-1] is VALUE:
+        elif len(stack) > DEEPEST or stack[-1] is VALUE:
             self.too_deep += 1
             self.result.stray.append(line)
-        elif tag == MEMBER:  # by far the most frequent
+        elif tag == MEMBER:
             stack.append(VALUE)
         elif tag == ENTRY and attributes:
-            stack.append(self._entry(attributes, line))
+            node = Node(attributes[1] if attributes[0] == "name" else _attribute(attributes, "name"), line)
+            stack[-1].add_twin(node)
+            stack.append(node)
+        elif len(stack) < DEEPEST and (children is None or tag not in children) and tag != "config":
+            self.field, self.begun = tag, line
         else:
             if tag == "config" and attributes and not self.result.version:
                 self.result.version = _attribute(attributes, "version")
             stack.append(self._named(tag, line))
 
-    def _entry(self, attributes: list[str], line: int) -> Node:
-        node = Node(attributes[1] if attributes[0] == "name" else _attribute(attributes, "name"), line)
-        self.stack[-1].add_twin(node)
-        return node
+    def _grow(self) -> None:
+        """The open field holds more than one value: it becomes a node."""
+        node = self._named(self.field, self.begun)
+        if self.value is not None:
+            node.children = {self.value: self.at}
+        self.stack.append(node)
+        self.field, self.value = "", None
 
     def _named(self, tag: str, line: int) -> Node:
         parent = self.stack[-1]
@@ -108,21 +134,50 @@ class _Builder:
         return known
 
     def finish(self, _: str) -> None:
+        texts = self.texts
         if self.too_deep:
             self.too_deep -= 1
-            return
-        node = self.stack.pop()
-        texts = self.texts
-        text = "".join(texts).strip() if texts else ""
+        elif self.in_member:
+            self.value = "".join(texts).strip() if texts else ""
+            self.at = self.parser.CurrentLineNumber
+            self.in_member = False
+            texts.clear()
+        elif not self.field:
+            self._finish_node("".join(texts).strip() if texts else "")
+        else:
+            if self.value is None:
+                self.value, self.at = ("".join(texts).strip() if texts else ""), self.begun
+                if not self.value:
+                    self._grow_empty()
+                    return
+                texts.clear()
+            packed = (self.value, self.begun, self.parser.CurrentLineNumber, self.at)
+            children = self.stack[-1].children
+            if children is None:
+                self.stack[-1].children = {self.field: packed}
+            else:
+                children[self.field] = packed
+            self.field, self.value = "", None
+            if texts:
+                self.note_stray("".join(texts))
+                texts.clear()
+
+    def _grow_empty(self) -> None:
+        self.value = None
+        self._grow()
+        self._finish_node("")
+
+    def _finish_node(self, text: str) -> None:
+        node, texts = self.stack.pop(), self.texts
+        line = self.parser.CurrentLineNumber
         if node is VALUE:
             texts.clear()
             children = self.stack[-1].children
             if children is None:
-                self.stack[-1].children = {text: self.parser.CurrentLineNumber}
+                self.stack[-1].children = {text: line}
             else:
-                children.setdefault(text, self.parser.CurrentLineNumber)
+                children.setdefault(text, line)
             return
-        line = self.parser.CurrentLineNumber
         if node.own is None:
             node.end = line
         else:
@@ -138,7 +193,7 @@ class _Builder:
 
     def note_stray(self, text: str) -> None:
         """Text that ends where the parser stands. Around the documents it is judged line by line elsewhere."""
-        if text.isspace() or len(self.stack) < 2:
+        if text.isspace() or len(self.stack) + bool(self.field) < 2:
             return
         last = self.parser.CurrentLineNumber
         parts = text.split("\n")
@@ -146,6 +201,8 @@ class _Builder:
 
     def close(self, line: int) -> None:
         """After a break: what is open ends here."""
+        if self.field:
+            self._grow()
         for node in self.stack[1:]:
             if node is VALUE:
                 continue
