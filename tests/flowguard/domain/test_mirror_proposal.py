@@ -78,6 +78,13 @@ def test_what_would_harm_or_cannot_be_is_refused_with_a_cure(wish: Wish, told: s
     assert told in str(refused.value)
 
 
+def test_many_ports_are_not_all_listed_and_the_bounds_of_a_vlan_are_vlans() -> None:
+    many = replace(CONFIG, interfaces=tuple(Interface(f"Eth{number}") for number in range(9)))
+    with pytest.raises(MirrorRefused, match=r"Ports there: Eth0, .*, Eth7, \.\.\.$"):
+        asked(replace(SPAN, source="Te1"), many)
+    assert [asked(replace(RSPAN, vlan=vlan)).mirror.vlan for vlan in (2, 4094)] == [2, 4094]
+
+
 def test_a_kind_that_the_platform_has_not_is_refused() -> None:
     with pytest.raises(MirrorRefused, match=r"x_os has no rspan that is documented\. It has: erspan, span"):
         asked(RSPAN, kinds=frozenset({MirrorKind.SPAN, MirrorKind.ERSPAN}))
@@ -185,6 +192,20 @@ def test_load_is_the_busiest_interval_of_the_counters_with_outer_headers() -> No
     assert (load.basis, load.copied_bps, load.frames_ps, load.total_bps) == ("counters", 4e6, 400, 4e6 + 400 * 50 * 8)
     assert load_of(MirrorKind.RSPAN, Copied.RX, readings=rows).total_bps == 4e6 + 400 * 4 * 8
     assert load_of(MirrorKind.SPAN, Copied.RX, readings=rows).total_bps == 4e6
+
+
+def test_a_reset_or_a_reading_without_octets_leaves_out_its_interval_only() -> None:
+    rows = [
+        reading(0, 9, 900),
+        reading(1, 5, 950),
+        reading(2, 6, 100),
+        reading(3, 6, 100),
+        reading(4, 7, None),
+        reading(5, 8, 1000),
+    ]
+    assert load_of(MirrorKind.SPAN, Copied.RX, readings=rows[:4]).copied_bps == 0
+    assert load_of(MirrorKind.SPAN, Copied.RX, readings=[*rows, reading(7, 10, 1200)]).copied_bps == 800
+    assert Load("given", 8.0, None, 50).total_bps == 8.0
 
 
 def test_load_without_counters_is_assumed_for_each_way_or_unknown() -> None:

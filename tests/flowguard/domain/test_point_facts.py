@@ -17,8 +17,8 @@ MEASURED, ESTIMATED = {"basis": "measured"}, {"basis": "estimated"}
 def way(start: str, end: str) -> dict[str, Any]:
     row = {"lost": 3, "delay_ns": {"p50": 1, "p99": 2, "max": 3}}
     return {
-        "from": start, "to": end, "fault": {"class": "EF"}, "other_faults": [1], "rewrites": [1], **row, "by_dscp": {"46": dict(row)},
-        "directions": [{**row, "by_dscp": {}, "by_pcp": {}, "by_queue": [{"lost": 1}]}],
+        "from": start, "to": end, "fault": {"class": "EF"}, "other_faults": [1], "rewrites": [1], **row,
+        "by_dscp": {"46": dict(row)}, "directions": [{**row, "by_dscp": {}, "by_pcp": {}, "by_queue": [{"lost": 1}]}],
     }  # fmt: skip
 
 

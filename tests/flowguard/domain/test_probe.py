@@ -149,6 +149,7 @@ def test_doubles_losses_pauses_and_cuts_are_counted() -> None:
     assert facts == PointFacts("unknown", "unknown", "none", "seen", 128, 0.1, round(10 / 60, 6))
     expected = {"sent": 60, "copied": 50, "twice": 5, "arrived": 60, "arrived_not_copied": 10, "not_arrived": 0, "tagged": 0}
     assert {key: figures[key] for key in expected} == expected
+    assert judge(ALL, arrivals=ARRIVED, sent=SENT)[1]["copied_not_arrived"] == 6 and judge(ALL)[1]["copied_not_arrived"] is None
     assert figures["copy_after_sending_ns"] == 900 and figures["marks_of_arrivals"]["46"] == {"46": 20}
     assert judge(ALL, pauses=0)[0].pause == "not-seen" and judge(ALL)[0].pause == "unknown"
 
