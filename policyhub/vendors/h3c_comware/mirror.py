@@ -12,14 +12,17 @@ WAYS = {Copied.RX: "inbound", Copied.TX: "outbound", Copied.BOTH: "both"}
 
 
 def draft(wish: Mirror, running: str) -> Commands:
-    """ERSPAN in encapsulation parameter mode, which names a port, too."""
+    """ERSPAN in encapsulation parameter mode, which names a port, too.
+
+    A probe VLAN must learn no addresses: with both directions copied each host is seen on two ports. One that exists is left alone.
+    """
     group = f"mirroring-group {wish.number}"
     source, undo = f"{group} mirroring-port {wish.source} {WAYS[wish.copied]}", [f"undo {group}"]
     if wish.kind is MirrorKind.RSPAN:
         lines = [f"{group} remote-source", f"{group} remote-probe vlan {wish.vlan}", source]
         lines.append(f"{group} monitor-egress {wish.destination}")
         if not re.search(rf"^vlan {wish.vlan}\b", running, re.MULTILINE):
-            lines[:0] = [f"vlan {wish.vlan}", " quit"]
+            lines[:0] = [f"vlan {wish.vlan}", " undo mac-address mac-learning enable", " quit"]
             undo.append(f"undo vlan {wish.vlan}")
     else:
         lines = [f"{group} local", source, f"{group} monitor-port {wish.destination}"]
