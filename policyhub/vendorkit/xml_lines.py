@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.json_lines import MOST_DEPTH, Document, Node
+from policyhub.vendorkit.sharing import Pool
 
 ATTRIBUTE = re.compile(r"([\w:.-]{1,100})\s{0,20}=\s{0,20}(?:\"([^\"]{0,2000})\"|'([^']{0,2000})')")
 NAME = re.compile(r"[\w:.-]{1,200}")
@@ -57,10 +58,15 @@ class _Reader:
     starts: array[int]
     numbers: array[int]
     document: Document = field(default_factory=Document)
+    last: int = 0
+    pool: Pool = field(default_factory=Pool)
     stack: list[_Element] = field(default_factory=list)
 
     def line_at(self, at: int) -> int:
-        return self.numbers[max(0, bisect_right(self.starts, at) - 1)]
+        number = self.numbers[max(0, bisect_right(self.starts, at) - 1)]
+        if number != self.last:
+            self.last = number
+        return self.last  # one object for a line, however many elements stand on it
 
     def odd(self, at: int, reason: str) -> None:
         self.document.odd.setdefault(self.line_at(at), reason)
@@ -101,7 +107,7 @@ class _Reader:
         if found is None or len(inside) > MOST_TAG or len(self.stack) >= MOST_DEPTH:
             self.odd(begin, "not a tag, or nested too deeply")
             return
-        element = _Element(found[0], self.line_at(begin))
+        element = _Element(self.pool(found[0]), self.line_at(begin))
         for name, double, single in ATTRIBUTE.findall(inside, found.end()):
             element.members[f"@{name}"] = Node(element.line, self.line_at(end), text=html.unescape(double or single))
         self.stack.append(element)

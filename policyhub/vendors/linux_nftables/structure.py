@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
@@ -38,28 +38,39 @@ def _guarded(reading: Reading, statement: list[Node], handler: Callable[[list[No
 
 
 def _unparsed(reading: Reading, statement: Sequence[Node], reason: str) -> None:
-    for number, text in _texts(statement).items():
+    for number, text in _texts(statement):
         reading.ledger.unparsed(Line(number, 0, text), reason)
 
 
-def _texts(nodes: Sequence[Node]) -> dict[int, str]:
-    """Line number -> what of the statement stands on it."""
-    found: dict[int, list[str]] = {}
-    stack: list[Node | str] = list(reversed(nodes))
-    line = 0
+def _texts(nodes: Sequence[Node]) -> Iterator[tuple[int, str]]:
+    """Line numbers in order, each with what of the statement stands on it."""
+    words: list[str] = []
+    at = 0
+    for line, word in _placed(nodes):
+        if line != at and words:
+            yield at, " ".join(words)
+            words = []
+        at = line
+        words.append(word)
+    if words:
+        yield at, " ".join(words)
+
+
+def _placed(nodes: Sequence[Node]) -> Iterator[tuple[int, str]]:
+    """Words as they stand in the text, each with its line, and forgotten: nobody reads a statement that is not understood."""
+    stack: list[Node | int] = list(reversed(nodes))
     while stack:
         node = stack.pop()
-        if isinstance(node, str):
-            found.setdefault(int(node), []).append("}")
+        if isinstance(node, int):
+            yield node, "}"
         elif isinstance(node, Group):
-            line = node.line
-            found.setdefault(line, []).append("{")
+            yield node.line, "{"
             if node.closed:
-                stack.append(str(node.end))
+                stack.append(node.end)
             stack.extend(reversed(node.items))
+            node.items = []
         elif node.kind not in ("sep", "handle"):
-            found.setdefault(node.line, []).append(f'"{node.text}"' if node.kind == "string" else node.text)
-    return {number: " ".join(words) for number, words in found.items()}
+            yield node.line, f'"{node.text}"' if node.kind == "string" else node.text
 
 
 def _words(statement: Sequence[Node]) -> list[str]:
