@@ -15,7 +15,7 @@ from policyhub.domain.qos import QosClass, QosPolicy
 from policyhub.domain.rules import UNDEFINED
 
 PREDEFINED = {  # NX-OS: the system's own QoS policies; ASA: the class of its default inspection
-    "cisco_nxos": re.compile(r"^(?:class-map )?(?:type \S+ )?(?:default-|c-|class-fcoe|class-default)"),
+    "cisco_nxos": re.compile(r"^(?:class-map )?(?:type \S+ )?(?:default-|c-(?:in|out|nq)-?|class-fcoe|class-default)"),
     "cisco_asa": re.compile(r"^class-map inspection_default$"),
 }
 NEVER = re.compile(r"(?!)")
@@ -39,7 +39,7 @@ def undefined_qos_reference(policy: QosPolicy, context: Context) -> Iterator[Fin
     """
     if context.device.managed_by:
         return
-    places = [" ".join(part for part in (one.interface, one.direction) if part) for one in policy.attachments]
+    places = list(dict.fromkeys(f"{one.interface} {one.direction}".strip() for one in policy.attachments))
     if places and not policy.classes and set(policy.lines) <= {line for one in policy.attachments for line in one.lines}:
         if PREDEFINED.get(context.device.platform, NEVER).match(policy.name):
             return

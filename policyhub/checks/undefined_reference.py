@@ -69,7 +69,7 @@ def undefined_reference(policy: Policy, context: Context) -> Iterator[Finding]:
     notes = [note for note in policy.notes if note in BOUND]
     if notes and not policy.rules:
         severity, template = BOUND[notes[0]]
-        places = [" ".join(part for part in (one.interface, one.direction) if part) for one in policy.bindings]
+        places = list(dict.fromkeys(f"{one.interface} {one.direction}".strip() for one in policy.bindings))
         said = Message(template, {"places": listed(places)})
         yield undefined_reference.finding(
             policy.name, "", policy.lines, said, severity=severity, evidence={"interfaces": places, "undefined": [policy.name]}
