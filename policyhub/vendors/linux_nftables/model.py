@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import NOWHERE
@@ -15,10 +16,12 @@ from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendors.linux_nftables.facts import Facts, Inexact, address_of, keys, types
 from policyhub.vendors.linux_nftables.lexer import Token, text_of
 from policyhub.vendors.linux_nftables.reading import NAMES, VERSIONS, Chain, Reading, RuleText, SetDef, Table
-from policyhub.vendors.linux_nftables.rules import Analysed, analyse
+from policyhub.vendors.linux_nftables.rules import RETURN, Analysed, analyse
 from policyhub.vendors.linux_nftables.translate import nat_rule
 
 DEFAULTS = {"accept": Action.PERMIT, "drop": Action.DENY, "": Action.PERMIT}
+EMPTY = "empty: a goto here comes back to the chain that called"
+MAPPED = re.compile(r"\b(?:ip6? dscp|meta priority|vlan pcp) set .*\bmap (?:@\S+|\{[^{}]*\})")
 DORMANT = "the table is dormant: its chains are not attached"
 
 
@@ -61,6 +64,9 @@ def build(reading: Reading) -> Built:
         entries = _entries(drafts)
         for name, draft in drafts.items():
             _finish(built, table, draft, entries.get(name, ()))
+        if any(RETURN in draft.jumps and not draft.chain.hook for draft in drafts.values()):
+            family = VERSIONS.get(table.family, 0)
+            built.policies.append(Policy(f"{table.title} {RETURN}", (), None, family, notes=(EMPTY,)))
     return built
 
 
@@ -110,7 +116,7 @@ def _draft(reading: Reading, built: Built, table: Table, chain: Chain, shared: d
         draft.is_nat = draft.is_nat or known.is_nat
         for branch, facts in enumerate(known.facts, 1):
             own = name if len(known.facts) == 1 else f"{name}.{branch}"
-            rule = _rule(table, own, key, text, known, facts)
+            rule = _rule(table, chain, own, key, text, known, facts)
             draft.rules.append(rule)
             draft.jumps.update(facts.jumps)
             translated = nat_rule(rule, facts.nat, chain, title)
@@ -131,11 +137,15 @@ def _finish(built: Built, table: Table, draft: _Draft, bases: tuple[str, ...]) -
         built.qos_policies.append(QosPolicy(title, tuple(draft.classes), attachments, lines))
 
 
-def _rule(table: Table, name: str, key: str, text: RuleText, known: Analysed, facts: Facts) -> Rule:
+def _rule(table: Table, chain: Chain, name: str, key: str, text: RuleText, known: Analysed, facts: Facts) -> Rule:
     references = tuple(dict.fromkeys(facts.references))
+    action, target = facts.action, ""
+    if facts.jumps and action is Action.CONTINUE:
+        ends = facts.jumps[0] == RETURN and bool(chain.hook)
+        action, target = (DEFAULTS.get(chain.policy, action), "") if ends else (action, f"{table.title} {facts.jumps[0]}")
     return Rule(
         name,
-        facts.action,
+        action,
         facts.match(),
         text.lines,
         known.text,
@@ -145,8 +155,8 @@ def _rule(table: Table, name: str, key: str, text: RuleText, known: Analysed, fa
         "",
         key,
         references,
-        f"{table.title} {facts.jumps[0]}" if facts.jumps and facts.action is Action.CONTINUE else "",
-        facts.returns,
+        target,
+        facts.returns or not target,
     )
 
 
@@ -173,7 +183,8 @@ def _qos_class(name: str, known: Analysed, text: RuleText) -> QosClass | None:
     """A rule that rewrites a mark or drops above a byte rate. What else it matches is verbatim: classes have no addresses."""
     facts = known.facts[0]
     policer = facts.policer if facts.action is Action.DENY else None
-    if len(known.facts) > 1 or (facts.marker is None and policer is None):
+    mapped = MAPPED.search(known.text) if facts.marker is None and " map " in known.text else None
+    if len(known.facts) > 1 or (facts.marker is None and policer is None and mapped is None):
         return None
     match = facts.match()
     other = [part for part in match.conditions if not part.startswith("limit ")]
@@ -190,7 +201,7 @@ def _qos_class(name: str, known: Analysed, text: RuleText) -> QosClass | None:
     other += [f"@{part}" if not part.startswith("@") else part for part in match.unresolved]
     everything_else = not other and match.dscp is None
     classes = ClassMatch(dscp=match.dscp, any=everything_else, other=tuple(dict.fromkeys(other)))
-    return QosClass(name, classes, facts.marker, policer, lines=text.lines)
+    return QosClass(name, classes, facts.marker, policer, lines=text.lines, notes=(mapped[0],) if mapped else ())
 
 
 def _attachments(table: Table, bases: tuple[str, ...], classes: list[QosClass]) -> tuple[QosAttachment, ...]:

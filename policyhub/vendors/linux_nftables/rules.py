@@ -31,6 +31,11 @@ class Branch:
     verdict: list[Node]
 
 
+RETURN = "return"  # a keyword, so no chain bears this name
+NAMED = re.compile(r"(?<!\S)@(?!(?:ll|nh|th|ih),)[^\s,]+")
+MAPPED_TO = re.compile(r"(?<= to )(?P<keys>(?:ip|ip6|tcp|udp|sctp|dccp|th|meta|ct) [a-z0-9 .]+?) map (?P<map>@\S+|\{.*\})")
+
+
 @dataclass(slots=True)
 class Analysed:
     """problem: why the rest of the rule was not understood, "" when all was. canonical: the text without numbers of counters."""
@@ -104,7 +109,7 @@ def _match(state: _State) -> None:
         _rewrite(state, name)
         return
     if cursor.accept("vmap"):
-        _branches(state, name if plain else cursor.text(begin))
+        _branches(state, " . ".join(parts), parts)
         return
     behind = cursor.at
     try:
@@ -120,9 +125,31 @@ def _match(state: _State) -> None:
             state.facts.narrowed_after_counter = True
         for part in parts:
             implied(state.facts, part)
-        state.facts.conditions.append(cursor.text(begin))
+        text = cursor.text(begin)
+        state.facts.conditions.append(text)
+        state.facts.references += NAMED.findall(text)
         return
     apply(state.facts, name, operator, right)
+
+
+def _value(state: _State, begin: int) -> None:
+    """What is written: a value, or `KEYS map @m`, where only packets with those headers have a value."""
+    cursor, asked = state.cursor, []
+    try:
+        asked.append(selector(cursor))
+        while cursor.accept("."):
+            asked.append(selector(cursor))
+    except NotUnderstood:
+        asked.clear()
+    if cursor.word() != "map":
+        cursor.at = begin
+        asked.clear()
+        condition(cursor)
+    if cursor.accept("map"):
+        condition(cursor)
+        state.facts.references += NAMED.findall(cursor.text(begin))
+    for header in asked:
+        implied(state.facts, header)
 
 
 def _rewrite(state: _State, name: str) -> None:
@@ -130,9 +157,7 @@ def _rewrite(state: _State, name: str) -> None:
     cursor, facts = state.cursor, state.facts
     value = cursor.word()
     begin = cursor.at
-    condition(cursor)
-    if cursor.accept("map"):
-        condition(cursor)
+    _value(state, begin)
     implied(facts, name)
     marker = facts.marker or Marker()
     if name in ("ip dscp", "ip6 dscp") and cursor.at == begin + 1:
@@ -148,7 +173,7 @@ def _rewrite(state: _State, name: str) -> None:
             facts.marker = Marker(marker.dscp, marker.pcp, int(minor, 16))
 
 
-def _branches(state: _State, name: str) -> None:
+def _branches(state: _State, name: str, asked: list[str]) -> None:
     """`tcp dport vmap { 22 : accept, .. }`: one rule per element; the order of elements does not matter, keys are disjoint."""
     cursor = state.cursor
     node = cursor.next("a map")
@@ -167,10 +192,10 @@ def _branches(state: _State, name: str) -> None:
         state.facts.conditions.append(f"{name} vmap of {len(parts)} elements")
         return
     for part in parts:
-        state.done.append(_branch(state.facts, name, part))
+        state.done.append(_branch(state.facts, name, asked, part))
 
 
-def _branch(facts: Facts, name: str, part: list[Node]) -> Facts:
+def _branch(facts: Facts, name: str, asked: list[str], part: list[Node]) -> Facts:
     at = next((i for i, node in enumerate(part) if isinstance(node, Token) and node.text == ":"), None)
     made = facts.copy()
     if not at or at + 1 >= len(part):  # no key in front of the colon, or no verdict behind it
@@ -181,6 +206,8 @@ def _branch(facts: Facts, name: str, part: list[Node]) -> Facts:
         apply(made, name, "==", Operand([first.text], [], [first]))
     else:
         made.conditions.append(f"{name} {text_of(key)}")
+        for header in asked:
+            implied(made, header)
     _verdict(made, verdict)
     return made
 
@@ -197,7 +224,9 @@ def _verdict(facts: Facts, nodes: list[Node]) -> None:
         facts.jumps.append(words[1])
         facts.returns = words[0] == "jump"
         facts.references.append(f"chain {words[1]}")
-    elif words not in (["return"], ["continue"]):
+    elif words == ["return"]:
+        _leave(facts)
+    elif words != ["continue"]:
         raise NotUnderstood(f"{text_of(nodes)[:40]!r} is not a verdict")
 
 
@@ -225,7 +254,17 @@ def _reject(state: _State) -> None:
 
 
 def _nothing(state: _State) -> None:
-    """`return`, `continue`, `notrack`: evaluation goes on elsewhere, nothing is decided here."""
+    """`continue`, `notrack`: evaluation goes on, nothing is decided here."""
+
+
+def _return(state: _State) -> None:
+    _leave(state.facts)
+
+
+def _leave(facts: Facts) -> None:
+    """`return` is a goto to an empty chain; in a base chain it is the chain's policy (`model.py`)."""
+    facts.jumps.append(RETURN)
+    facts.returns = False
 
 
 def _jump(state: _State, returns: bool = True) -> None:
@@ -263,6 +302,12 @@ def _nat(state: _State) -> None:
     while state.cursor and state.cursor.word() not in ("comment", "counter"):
         state.cursor.at += 1
     state.facts.nat = state.cursor.text(begin)
+    found = MAPPED_TO.search(state.facts.nat)
+    if found is not None:  # what is not in the map does not match the rule
+        state.facts.conditions.append(found[0])
+        state.facts.references += NAMED.findall(found["map"])
+        for header in found["keys"].split(" . "):
+            implied(state.facts, header)
 
 
 def _counter(state: _State) -> None:
@@ -405,6 +450,6 @@ def _last(state: _State) -> None:
 STATEMENTS: dict[str, Callable[[_State], None]] = {
     "accept": _accept, "drop": _drop, "reject": _reject, "jump": _jump, "goto": _goto, "queue": _queue, "counter": _counter,
     "log": _log, "limit": _limit, "quota": _quota, "comment": _comment, "meter": _meter, "flow": _flow, "synproxy": _synproxy,
-    "last": _last, **dict.fromkeys(("return", "continue", "notrack"), _nothing), **dict.fromkeys(NAT_WORDS, _nat),
+    "last": _last, **dict.fromkeys(("continue", "notrack"), _nothing), "return": _return, **dict.fromkeys(NAT_WORDS, _nat),
     **dict.fromkeys(("add", "update", "delete", "set"), _update_set), **dict.fromkeys(("dup", "fwd"), _to),
 }  # fmt: skip

@@ -102,7 +102,7 @@ def title(chain: dict[str, Any]) -> str:
 
 def check_chains(policies: dict[str, Policy], items: list[dict[str, Any]]) -> None:
     chains = of_kind(items, "chain")
-    assert [title(chain) for chain in chains] == list(policies)
+    assert [title(chain) for chain in chains] == [name for name in policies if not name.endswith(" return")]
     for chain in chains:
         policy = policies[title(chain)]
         if "hook" not in chain:
@@ -176,7 +176,7 @@ def scope(rule: dict[str, Any], sets: dict[str, Any]) -> tuple[AddressSet, Addre
     return sides["saddr"], sides["daddr"]
 
 
-def check_rule(rules: list[Rule], rule: dict[str, Any], sets: dict[str, Any]) -> None:
+def check_rule(rules: list[Rule], rule: dict[str, Any], sets: dict[str, Any], policy: Policy) -> None:
     """What the JSON says about addresses, ports, protocol and verdict must be what the parsed rule says."""
     (parsed,) = rules
     if not any("ip saddr &" in condition for condition in parsed.match.conditions):
@@ -193,13 +193,20 @@ def check_rule(rules: list[Rule], rule: dict[str, Any], sets: dict[str, Any]) ->
             ports = ports if match["op"] == "==" else set(range(65536)) - ports
             intervals = [pair for service in parsed.match.services for pair in service.destination_ports]
             assert {port for low, high in intervals for port in range(low, high + 1)} == ports, parsed.text
-    check_effect(parsed, rule)
+    check_effect(parsed, rule, policy)
 
 
-def check_effect(parsed: Rule, rule: dict[str, Any]) -> None:
+def policy_table(policy: Policy) -> str:
+    return policy.name.rpartition(" ")[0]
+
+
+def check_effect(parsed: Rule, rule: dict[str, Any], policy: Policy) -> None:
     verdicts = {key for part in rule["expr"] for key in part}
     wanted = Action.DENY if verdicts & {"drop", "reject"} else Action.CONTINUE
     wanted = Action.PERMIT if verdicts & {"accept", "masquerade", "snat"} else wanted
+    if "return" in verdicts:  # in a base chain it is the chain's policy, nft(8)
+        wanted = policy.default or Action.CONTINUE
+        assert (parsed.target, parsed.returns) == (("", True) if policy.default else (f"{policy_table(policy)} return", False))
     assert parsed.action is wanted, parsed.text
     if "log" in verdicts:  # nft 1.0.6 stops a rule's JSON at some log options
         assert parsed.logged
@@ -230,7 +237,7 @@ def check_all(listed: str, items: list[dict[str, Any]]) -> int:
                 counter = next(c for c in of_kind(items, "counter") if c["name"] == counter)
             expected_hits.append((name, counter and counter["packets"], counter and counter["bytes"]))
             if not any("vmap" in part for part in rule["expr"]):
-                check_rule(positions[position], rule, sets)
+                check_rule(positions[position], rule, sets, policy)
                 checked += 1
     assert hits in ([], expected_hits)
     assert bool(hits) == any(expected[1] is not None for expected in expected_hits)

@@ -148,7 +148,7 @@ def test_commands_that_name_nothing(line: str, reason: str) -> None:
     ("inside", "actions"),
     [
         ("80 : accept, 81 : drop", ["permit", "deny"]),
-        ("80 : return, 81 : drop", ["deny"]),
+        ("80 : return, 81 : drop", ["permit", "deny"]),
         ("80 : continue", []),
         ("80 comment \"web\" : accept", ["permit"]),
     ],
