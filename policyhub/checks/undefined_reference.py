@@ -104,6 +104,8 @@ def _defined(device: DeviceConfig) -> frozenset[str]:
 
 def _missing(platform: str, rule: Rule, known: frozenset[str]) -> list[str]:
     """Unresolved names that the rule itself writes. Others are the device's to resolve, or stand inside a group that is known."""
+    if not (rule.match.unresolved or rule.target):
+        return []
     written = {name.casefold() for name in rule.references}
     names = [name for name in rule.match.unresolved if name.casefold() in written or name.startswith("chain ")]
     names += [rule.target] if rule.target and not rule.match.unresolved else []
