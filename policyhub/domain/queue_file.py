@@ -10,14 +10,16 @@ from typing import Any
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import Message, gettext_noop
-from policyhub.domain.qos import ClassMatch, DscpMap, QosClass, QosPolicy, Queue
+from policyhub.domain.qos import ClassMatch, QosClass, QosPolicy, Queue
 
 MBIT = 1e6
 REST, OTHERS = "rest", "other marks"
 ALL_MARKS = 64
+WHOLE_DEVICE = ("", "system")  # NX-OS: `system qos`
 WHOLE_PORT = "port"  # the class by which every vendor's reader tells of a shaper of the whole port
 LEAST_SHARE = 0.01  # of the link, for a class that nothing is left for
-OF_LEVEL = re.compile(r"traffic-class (\d)")
+DEFAULT_LEVEL = 0  # of what no policy on the way in puts elsewhere
+OF_LEVEL = re.compile(r"(?:traffic-class|qos-group) (\d{1,2})")
 NO_BUFFER = gettext_noop("%(names)s: no buffer in the configuration, 1000 packets are assumed")
 NO_RATE = gettext_noop("%(names)s: no rate in the configuration, an equal share of what the others leave is assumed")
 INNER_LEFT_OUT = gettext_noop("%(names)s: what the policies inside them do is left out")
@@ -109,7 +111,7 @@ def _has_queues(policy: QosPolicy) -> bool:
 
 def _policy(config: DeviceConfig, port: str) -> QosPolicy:
     """What is bound to the port itself, else to the whole device."""
-    for place in (port, ""):
+    for place in (port, *WHOLE_DEVICE):
         for policy in config.qos_policies:
             bound = any(each.direction == "out" and each.interface.casefold() == place.casefold() for each in policy.attachments)
             if bound and _has_queues(policy):
@@ -138,8 +140,16 @@ def _taken(
 ) -> dict[str, frozenset[int] | None]:
     """Marks of each class; None: all that no other takes. Raises BadInput: classes that cannot be told, given ones unknown."""
     maps = [row for row in config.dscp_maps if port in row.interfaces] or [row for row in config.dscp_maps if not row.interfaces]
-    found: dict[str, frozenset[int] | None] = {each.name: None for each in classes if each.match.any}
-    found |= {each.name: marks for each in classes if not each.match.any and (marks := _own(each, maps)) is not None}
+    levels = dict(maps[0].level) if maps else _set_on_entry(config)
+    found: dict[str, frozenset[int] | None] = {}
+    for each in classes:
+        wanted = {int(level[1]) for text in each.match.other if (level := OF_LEVEL.fullmatch(text))}
+        if each.match.any or (levels and not maps and DEFAULT_LEVEL in wanted):
+            found[each.name] = None
+        elif each.match.dscp and not each.match.acls:
+            found[each.name] = each.match.dscp
+        elif wanted and levels:
+            found[each.name] = frozenset(mark for mark, level in levels.items() if level in wanted)
     found |= {each.name: given[each.name] for each in classes if each.name in given}
     open_ones = [each for each in classes if each.name not in found]
     if open_ones:
@@ -153,12 +163,20 @@ def _taken(
     return found
 
 
-def _own(each: QosClass, maps: Sequence[DscpMap]) -> frozenset[int] | None:
-    """By its own criteria, or by the port's map of marks to traffic classes."""
-    if each.match.dscp and not each.match.acls:
-        return each.match.dscp
-    levels = {int(found[1]) for text in each.match.other if (found := OF_LEVEL.fullmatch(text))}
-    return frozenset(mark for mark, level in maps[0].level if level in levels) if levels and maps else None
+def _set_on_entry(config: DeviceConfig) -> dict[int, int]:
+    """Mark -> internal class, by the policies that packets enter by; empty where two of them differ."""
+    found: dict[int, int] = {}
+    for policy in config.qos_policies:
+        if not any(each.direction == "in" for each in policy.attachments):
+            continue
+        own: dict[int, int] = {}
+        for each in policy.classes:
+            if each.marker is not None and each.marker.queue is not None and not each.match.acls:
+                own = dict.fromkeys(each.match.dscp or (), each.marker.queue) | own  # the first class that takes it
+        if any(found.get(mark, level) != level for mark, level in own.items()):
+            return {}
+        found |= own
+    return found
 
 
 def _rates(classes: Sequence[QosClass], link: float, notes: list[Message]) -> dict[str, float]:

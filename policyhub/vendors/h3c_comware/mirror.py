@@ -14,7 +14,7 @@ WAYS = {Copied.RX: "inbound", Copied.TX: "outbound", Copied.BOTH: "both"}
 def draft(wish: Mirror, running: str) -> Commands:
     """ERSPAN in encapsulation parameter mode, which names a port, too.
 
-    A probe VLAN must learn no addresses: with both directions copied each host is seen on two ports. One that exists is left alone.
+    A probe VLAN must learn no addresses: with both directions copied each host is seen on two ports. An existing one stays.
     """
     group = f"mirroring-group {wish.number}"
     source, undo = f"{group} mirroring-port {wish.source} {WAYS[wish.copied]}", [f"undo {group}"]

@@ -8,7 +8,7 @@ import pytest
 
 from policyhub.domain.device_config import DeviceConfig, Interface
 from policyhub.domain.errors import BadInput
-from policyhub.domain.qos import ClassMatch, DscpMap, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper
+from policyhub.domain.qos import ClassMatch, DscpMap, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper
 from policyhub.domain.queue_file import QueueFile, queue_file
 
 LINK = 100_000_000
@@ -131,6 +131,36 @@ def test_traffic_classes_take_the_marks_of_the_ports_own_map() -> None:
     queue = of("q", match=ClassMatch(other=("traffic-class 5",)))
     assert classes(config(queue, dscp_maps=maps))["q"]["dscp"] == [26]
     assert classes(config(queue, dscp_maps=maps[:1]))["q"]["dscp"] == [46]
+
+
+def entry(name: str, *rows: tuple[set[int], int], acls: tuple[str, ...] = (), way: str = "in") -> QosPolicy:
+    """A policy that puts marks into internal classes."""
+    made = [
+        QosClass(f"{name}{level}", ClassMatch(dscp=frozenset(marks), acls=acls), marker=Marker(queue=level))
+        for marks, level in rows
+    ]
+    return QosPolicy(name, tuple(made), (QosAttachment("Te7", way),))
+
+
+def test_internal_classes_take_the_marks_that_policies_of_the_way_in_put_there() -> None:
+    queues = [of(f"q{level}", match=ClassMatch(other=(f"qos-group {level}",))) for level in (3, 5)]
+    found = classes(config(*queues, others=(entry("A", ({26, 24}, 3), ({26, 46}, 5)), entry("B", ({46}, 5)))))
+    assert (found["q3"]["dscp"], found["q5"]["dscp"]) == ([24, 26], [46])  # 26 is of the first class that takes it
+    for odd in (entry("C", ({46}, 3)), entry("C", ({46}, 3), ({46}, 5))):
+        with pytest.raises(BadInput, match="not said by marks"):
+            made(config(*queues, others=(entry("A", ({24}, 3), ({46}, 5)), odd)))
+    for none in (entry("A", ({24}, 3), way="out"), entry("A", ({24}, 3), acls=("X",)), entry("A")):
+        with pytest.raises(BadInput, match="not said by marks"):
+            made(config(*queues, others=(none,)))
+
+
+def test_group_0_has_what_no_policy_puts_elsewhere_and_queues_of_the_system_hold_for_every_port() -> None:
+    rows = [of(f"q{level}", match=ClassMatch(other=(f"qos-group {level}",))) for level in (3, 0)]
+    found = classes(config(*rows, bound="system", others=(entry("A", ({26}, 3), ({0}, 0)),)))
+    assert {name: row["dscp"] for name, row in found.items()} == {"q3": [26], "q0": "rest"}
+    mapped = DscpMap("m", ((26, 3), (0, 0)))
+    rows = [of(f"q{level}", match=ClassMatch(other=(f"traffic-class {level}",))) for level in (3, 0)]
+    assert classes(config(*rows, dscp_maps=(mapped,)))["q0"]["dscp"] == [0]
 
 
 def test_classes_that_are_not_told_by_marks_need_them_given() -> None:
