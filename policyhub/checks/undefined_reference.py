@@ -38,6 +38,7 @@ PREDEFINED = {
     "juniper_junos": re.compile(r"^junos-"),
     "paloalto_panos": re.compile(r"^(?:[A-Z]{2}|panw-.+)$"),
 }
+NAMED = 100  # rules that a finding names; it says how many there are
 NEVER = re.compile(r"(?!)")
 USER_GROUP = re.compile(r"\b(?:user-group|ucl-group|geo-location) (\S+)")
 USED = gettext_noop(
@@ -86,9 +87,9 @@ def undefined_reference(policy: Policy, context: Context) -> Iterator[Finding]:
         yield undefined_reference.finding(
             policy.name,
             "",
-            tuple(line for rule, _ in using for line in rule.lines[:1]),
+            tuple(line for rule, _ in using[:NAMED] for line in rule.lines[:1]),
             said,
-            by=tuple(rule.name for rule, _ in using),
+            by=tuple(rule.name for rule, _ in using[:NAMED]),
             severity=Severity.LOW if lenient else Severity.INFO,
             evidence={"undefined": names, "rules": len(using)},
         )
