@@ -1,6 +1,7 @@
 //! TCP health in the report: of each flow, of each point, and of each service beside the time it takes to answer.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use nc_decode::proto;
 use nc_detect::ServerPort;
@@ -14,6 +15,8 @@ use crate::names::NameSource;
 /// Services that are summed up: those that answered, then those with troubles; the first of them are reported.
 const MOST: usize = 10_000;
 const ROWS: usize = 1_000;
+/// Bits that say which services are summed up.
+const CHOSEN: usize = 1 << 18;
 /// Names of one service that are weighed against each other.
 const NAMES: usize = 16;
 
@@ -115,6 +118,8 @@ type Services = HashMap<Key, Sum, KeyedState>;
 pub(crate) struct Sums {
     points: Vec<HealthSums>,
     services: Services,
+    /// A bit for each hash of a service that is there: most conversations have none, and to know that needs no look at the services.
+    is_chosen: Vec<u64>,
     media: Vec<StreamOf>,
     directions: usize,
 }
@@ -131,7 +136,8 @@ impl Sums {
     /// `points`: how many there are.
     pub fn new(points: usize) -> Self {
         let points = vec![HealthSums::default(); points];
-        Self { points, services: Services::default(), media: Vec::new(), directions: 0 }
+        let (services, is_chosen) = (Services::default(), vec![0; CHOSEN / 64]);
+        Self { points, services, is_chosen, media: Vec::new(), directions: 0 }
     }
 
     /// Look at what the table lets go now.
@@ -170,7 +176,10 @@ impl Sums {
         let Some(talk) = measured(core, ways) else { return };
         let troubled = || self.services.len() < MOST && core.flows.is_troubled(talk);
         if core.flows.has_answered(talk) || troubled() {
-            self.services.entry((core.flows.flow(talk).point, core.flows.service(talk))).or_default();
+            let key = (core.flows.flow(talk).point, core.flows.service(talk));
+            let bit = bit(&self.services, &key);
+            self.is_chosen[bit / 64] |= 1 << (bit % 64);
+            self.services.entry(key).or_default();
         }
     }
 
@@ -178,7 +187,10 @@ impl Sums {
         let Some(talk) = measured(core, ways) else { return };
         let whole = core.flows.is_answered(talk);
         let service = core.flows.service(talk);
-        let mut sum = self.services.get_mut(&(core.flows.flow(talk).point, service));
+        let key = (core.flows.flow(talk).point, service);
+        let bit = bit(&self.services, &key);
+        let is_chosen = self.is_chosen[bit / 64] >> (bit % 64) & 1 != 0;
+        let mut sum = if is_chosen { self.services.get_mut(&key) } else { None };
         let is_tcp = service.proto == proto::TCP;
         if let Some(sum) = &mut sum {
             sum.sums.conversations += u64::from(!is_tcp);
@@ -197,6 +209,11 @@ impl Sums {
             }
         }
     }
+}
+
+/// The bit of a service in [`Sums::is_chosen`].
+fn bit(services: &Services, key: &Key) -> usize {
+    services.hasher().hash_one(key) as usize % CHOSEN
 }
 
 /// A conversation by which services are judged, by the number of a direction that was seen.

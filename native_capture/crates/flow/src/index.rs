@@ -11,7 +11,7 @@ struct Slot {
     number: u32,
 }
 
-/// At most half full. A number may stand in it once.
+/// At most three quarters full: small, since looking something up misses the caches and the translation of addresses. A number may stand in it once.
 pub(crate) struct Index {
     slots: Vec<Slot>,
     used: usize,
@@ -49,7 +49,7 @@ impl Index {
     }
 
     pub fn insert(&mut self, tag: u32, number: u32) {
-        if (self.used + 1) * 2 > self.slots.len() {
+        if (self.used + 1) * 4 > self.slots.len() * 3 {
             self.grow();
         }
         self.used += 1;
@@ -110,7 +110,7 @@ impl Index {
 
 fn empty(slots: usize) -> Vec<Slot> {
     let mut empty = Vec::with_capacity(slots);
-    in_large_pages(&empty);
+    in_large_pages(&empty, false);
     empty.resize(slots, Slot { tag: 0, number: EMPTY });
     empty
 }

@@ -2,8 +2,8 @@
 
 use crate::near;
 
-/// Records in pieces of this many: growing copies nothing.
-const PIECE: usize = 1 << 16;
+/// Records in pieces of this many, as in the flow table.
+const PIECE: usize = 1 << 18;
 
 /// Handle 0 is none.
 pub(crate) struct Pool<T> {
@@ -42,9 +42,7 @@ impl<T: Default> Pool<T> {
         }
         if self.used % PIECE == 0 {
             let piece = Vec::with_capacity(PIECE.min(self.room));
-            if self.used > 0 {
-                near::in_large_pages(&piece); // the first is for small captures
-            }
+            near::in_large_pages(&piece, self.used == 0);
             self.pieces.push(piece);
         }
         if let Some(piece) = self.pieces.last_mut() {

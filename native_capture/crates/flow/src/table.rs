@@ -34,8 +34,9 @@ pub enum Gone {
     NoRoom,
 }
 
-/// Records in pieces of this many: growing copies nothing.
-const PIECE: usize = 1 << 15;
+/// Records in pieces of this many: growing copies nothing, and nearly all of a piece lies in large pages. Room that is not used costs
+/// nothing.
+const PIECE: usize = 1 << 17;
 
 /// Conversations in one flat table; a flow is one of their two directions and is reached by its number, which stays the same while
 /// the conversation lives.
@@ -179,9 +180,7 @@ impl FlowTable {
     fn push(&mut self, talk: Talk) -> u32 {
         if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
             let piece = Vec::with_capacity(PIECE);
-            if !self.pieces.is_empty() {
-                near::in_large_pages(&piece); // the first is for small captures
-            }
+            near::in_large_pages(&piece, self.pieces.is_empty());
             self.pieces.push(piece);
         }
         let before = (self.pieces.len() - 1) * PIECE;
