@@ -9,8 +9,8 @@ use nc_records::{write_line, Block, End, IpfixWriter, Mark, Marks, Record, Sourc
 
 use crate::core::Core;
 
-/// Bytes of a block of lines or messages, rows of a block of columns: little memory, few calls.
-const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes of a block of lines or messages, rows of a block of columns: few calls, and what is copied is still in the caches.
+const BLOCK_BYTES: usize = 1 << 18;
 const BLOCK_ROWS: usize = 32_768;
 
 /// Whoever takes the blocks wants no more, for a reason of their own.

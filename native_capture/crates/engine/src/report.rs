@@ -273,16 +273,39 @@ fn flow_rows(core: &Core, top: Option<usize>) -> Vec<(u64, FlowRow<'_>)> {
     if top == 0 {
         return Vec::new();
     }
-    let mut all: Vec<(u32, &Flow)> = core.flows.iter().collect();
-    if top < all.len() {
-        // Only those with as many bytes as the last one wanted are put in order.
-        let (_, last, _) = all.select_nth_unstable_by_key(top - 1, |(_, flow)| std::cmp::Reverse(flow.bytes()));
-        let least = last.1.bytes();
-        all.retain(|(_, flow)| flow.bytes() >= least);
-    }
+    // Only those with as many bytes as the last one wanted are put in order.
+    let mut all = leading(core.flows.iter(), top);
     all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes()), core.flows.key(*number), flow.point));
     all.truncate(top);
     all.into_iter().map(|(number, flow)| (flow.bytes(), flow_row(core, number, flow))).collect()
+}
+
+/// Flows with at least as many bytes as the `top`-th largest. Each is looked at once and few are kept meanwhile.
+fn leading<'a>(flows: impl Iterator<Item = (u32, &'a Flow)>, top: usize) -> Vec<(u32, &'a Flow)> {
+    let spare = |kept: usize| kept.saturating_mul(2).saturating_add(1_024);
+    let (mut kept, mut least, mut room) = (Vec::new(), 0, spare(top));
+    for (number, flow) in flows {
+        let bytes = flow.bytes();
+        if bytes >= least {
+            kept.push((bytes, number, flow));
+        }
+        if kept.len() >= room {
+            least = prune(&mut kept, top);
+            room = spare(kept.len());
+        }
+    }
+    prune(&mut kept, top);
+    kept.into_iter().map(|(_, number, flow)| (number, flow)).collect()
+}
+
+/// Leave those with at least as many bytes as the `top`-th has; returns how many that are.
+fn prune<T>(kept: &mut Vec<(u64, u32, T)>, top: usize) -> u64 {
+    if top >= kept.len() {
+        return 0;
+    }
+    let least = kept.select_nth_unstable_by_key(top - 1, |(bytes, ..)| std::cmp::Reverse(*bytes)).1 .0;
+    kept.retain(|(bytes, ..)| *bytes >= least);
+    least
 }
 
 pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
