@@ -54,8 +54,8 @@ def _widest(others: Told) -> Finding | None:
 
 def _with_width(unused: Finding, others: Told) -> Finding:
     width = _widest(others)
-    if width is None or any(_is_unreached(other) for other in others.values()):
-        return unused
+    if width is None or width.severity.rank < unused.severity.rank or any(map(_is_unreached, others.values())):
+        return unused  # a list that is bound nowhere opens nothing
     return replace(
         unused,
         severity=max(unused.severity, width.severity, key=lambda severity: severity.rank),

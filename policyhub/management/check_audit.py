@@ -65,7 +65,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Lines of a file of counters or logs that are meant to count a rule and could not be read; the others were."""
+    """Lines of a file of counters or logs that could not be read, all for one reason; the file's other lines were."""
 
     file: str
     lines: tuple[Unparsed, ...]
@@ -193,13 +193,20 @@ def _read_hits(given: str, report: Report, registry: VendorRegistry) -> None:
     report.skipped += inputs.skipped
     for file in inputs.files:
         reason = _assign(file, moment, report.devices, registry)
-        lines = _unread(file, report.devices)
+        groups = _by_reason(_unread(file, report.devices))
         if reason is None:
-            report.unread += [Unread(file.name, lines)] if lines else []
-        elif lines and reason.template == NO_COUNTERS:
-            report.skipped.append(Skipped(file.name, Message(BUT_UNREAD, {"reason": reason, **_first(lines)})))
+            report.unread += [Unread(file.name, lines) for lines in groups]
+        elif groups and reason.template == NO_COUNTERS:
+            report.skipped.append(Skipped(file.name, Message(BUT_UNREAD, {"reason": reason, **_first(groups[0])})))
         else:
             report.skipped.append(Skipped(file.name, reason))
+
+
+def _by_reason(lines: Iterable[Unparsed]) -> list[tuple[Unparsed, ...]]:
+    groups: dict[str, list[Unparsed]] = {}
+    for line in lines:
+        groups.setdefault(line.reason, []).append(line)
+    return [tuple(group) for group in groups.values()]
 
 
 def _unread(file: TextFile, devices: list[Device]) -> tuple[Unparsed, ...]:

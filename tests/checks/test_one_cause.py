@@ -68,6 +68,15 @@ def test_an_unused_rule_tells_its_width_in_the_same_finding():
     assert found.evidence["hits"] == 0
 
 
+def test_an_unused_rule_of_a_list_that_is_bound_nowhere_does_not_stand_open():
+    found = run_checks(Context(device(policy(EVERYTHING)), **hits(0)), all_checks())
+    assert {finding.name: finding.severity for finding in found if finding.rule} == {
+        "zombie-rule": Severity.MEDIUM,
+        "unlogged-rule": Severity.INFO,
+    }
+    assert "stands open" not in str([finding.message for finding in found])
+
+
 def test_an_unused_and_shadowed_rule_opens_nothing():
     made = policy(rule("first", "deny", logged=True), EVERYTHING)
     assert told(made, **hits(0)) == {"shadowed-rule": Severity.MEDIUM, "zombie-rule": Severity.MEDIUM}

@@ -127,6 +127,16 @@ def test_the_report_counts_them_and_the_rest_is_read(capsys, tmp_path):
     assert "未读取的行数：1" in capsys.readouterr().out
 
 
+def test_each_reason_has_its_lines(capsys, tmp_path):
+    asa = write(tmp_path / "fw.cfg", ASA)
+    text = HITS.format(clock=NOVEMBER, first="x7", last="x9").replace("line 3", "lne 3")
+    hits = write(tmp_path / "h.txt", text)
+    check(asa, "--hits", hits)
+    out = capsys.readouterr().out
+    assert "lines not read: 2 (first: 5, 9), its count is not a number" in out
+    assert "lines not read: 1 (first: 7), it counts something, and no rule can be told" in out
+
+
 def test_a_file_of_which_no_counter_is_read_is_skipped_with_its_lines(capsys, tmp_path):
     forti = write(tmp_path / "fg.cfg", "config firewall policy\n    edit 1\n        set action accept\n    next\nend\n")
     log = write(tmp_path / "t.log", f"{FORTI_LOG}policyid=one action=accept\n")

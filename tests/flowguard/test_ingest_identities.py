@@ -9,6 +9,7 @@ from flowguard.management import identity_cli
 from flowguard.models import IdentityEntry
 from flowguard.queries.identities import identities, identity_table
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message
 from policyhub.models import AuditEntry
 from tests.support.ingesting import NOW
 
@@ -57,7 +58,7 @@ def test_an_import_is_audited_with_what_changed():
     load(ALGO)
     row = AuditEntry.objects.get()
     assert (row.action, row.actor, row.data["added"]) == ("identities.imported", "test", 1)
-    assert "10.10.8.0/24" in row.data["lines"][0]
+    assert "10.10.8.0/24" in str(Message.of(row.data["lines"][0]))
 
 
 def test_a_dry_run_says_it_and_does_nothing():
