@@ -4,6 +4,7 @@
 own hash). An entry has as many hits as it prints or as its members print together, whichever is more: releases differ in
 whether the entry itself counts, and with object-group-search only it does. Zero is printed; `(inactive)` without a number is
 no data. The brief form knows hashes only; together with the long form it adds the time of the last hit.
+The prompt (`fw/sec/stby#`) or `show failover` tells which unit of a pair counted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ BRIEF = re.compile(r"^(?P<hash>[0-9a-f]{8}) (?P<parent>[0-9a-f]{8}) (?P<hits>[0-
 DECORATION = re.compile(r"\([^()]*\)")
 SIGN = re.compile(r"\(hitcnt|^access-list \S+ line ")
 REMARK = re.compile(r"^access-list \S+ line \d+ remark ")
+UNIT = re.compile(
+    r"^(?P<host>[A-Za-z0-9][\w.-]*)(?:/(?:pri|sec))?/(?P<state>act|stby)[>#]|^\s*This host: .* - (?P<said>Active|Standby)\b"
+)
+ROLES = {"act": "active", "stby": "standby"}
 SEEN = re.compile(r"\(hitcnt=\d+\)|^access-list \S+; \d+ elements", re.MULTILINE)
 
 
@@ -62,10 +67,14 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
         return None
     reading = _Reading()
     brief_of = ""
-    hostname = ""
+    hostname = role = ""
     for line in read_lines(text):
         if line.text.startswith("hostname "):
             hostname = line.text[9:].strip()
+        unit = UNIT.match(line.text)
+        if unit is not None:
+            hostname = hostname or unit["host"] or ""
+            role = role or ROLES.get(unit["state"]) or unit["said"].lower()
         header = HEADER.match(line.text)
         if header is not None:
             brief_of = header["name"]
@@ -80,7 +89,7 @@ def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
     hits = [HitCount(e.policy, e.key, e.hits, last_hit_at=e.last_hit_at, line=e.line) for e in reading.entries]
     if not hits and not reading.loose:
         return None
-    return HitSample("cisco_asa", "sessions", (*hits, *reading.loose), read_at=read_at, hostname=hostname)
+    return HitSample("cisco_asa", "sessions", (*hits, *reading.loose), read_at=read_at, hostname=hostname, role=role)
 
 
 def unread_hits(text: str) -> tuple[Unparsed, ...]:

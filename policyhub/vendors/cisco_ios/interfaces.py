@@ -11,7 +11,7 @@ from policyhub.vendorkit.ios_ports import parent_of
 from policyhub.vendorkit.ios_reading import read_access_class
 from policyhub.vendorkit.lexing import NotUnderstood, Words, interface_address, is_decimal
 from policyhub.vendorkit.time_ranges import read_time_range
-from policyhub.vendors.cisco_ios import maps, port_queues
+from policyhub.vendors.cisco_ios import maps, port_queues, rates
 from policyhub.vendors.cisco_ios.reading import Reading
 
 SPEED_BY_NAME = tuple(
@@ -95,6 +95,8 @@ def _bound(reading: Reading, place: str, child: Block) -> bool:
         reading.mutations.setdefault(words.peek(3), []).append(place)
     elif first in port_queues.WORDS or port_queues.NOTED.match(child.text):
         port_queues.read_line(reading, place, child)
+    elif first == "rate-limit":
+        rates.read_line(reading, place, child)
     elif first in ("mls", "qos", "no") and "trust" in child.text:
         maps.read_trust(reading, place, child)
     else:

@@ -17,7 +17,7 @@ from policyhub.vendorkit.ios_vlan_maps import policies as vlan_policies
 from policyhub.vendorkit.ios_vlan_maps import read_vlan
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
-from policyhub.vendors.cisco_ios import access, interfaces, maps, nat, objects, port_queues, qos, zones
+from policyhub.vendors.cisco_ios import access, interfaces, maps, nat, objects, port_queues, qos, rates, zones
 from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
 
 NAME = "cisco_ios"
@@ -85,7 +85,6 @@ REASONS = (
     (re.compile(r"^(no|clear|default) "), "a command, not configuration"),
     (re.compile(r"^aaa "), "authentication rules are not modelled"),
     (re.compile(r"^crypto "), "VPN policy is not modelled"),
-    (re.compile(r"^rate-limit "), "committed access rate of a port is not modelled"),
     (re.compile(r"^(auto qos|macro|mls qos|qos )"), "this QoS line is not modelled"),
 )
 
@@ -102,7 +101,7 @@ def parse(text: str) -> DeviceConfig:
     for block in blocks:
         _dispatch(reading, block)
     policies = [*access.policies(reading), *zones.policies(reading), *vlan_policies(reading, Action.PERMIT)]
-    found = [*qos_policies(reading.mqc), *port_queues.policies(reading)]
+    found = [*qos_policies(reading.mqc), *port_queues.policies(reading), *rates.policies(reading)]
     excuse_paths(reading.ledger, blocks, IGNORED)
     reading.ledger.settle(blocks, IGNORED, _reason)
     return replace(

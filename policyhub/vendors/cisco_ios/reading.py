@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from policyhub.domain.qos import DscpMap, QosMap, Queue, Shaper
+from policyhub.domain.qos import DscpMap, QosClass, QosMap, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_reading import IosReading
 from policyhub.vendorkit.service_names import ServiceNames
@@ -48,6 +48,7 @@ class Reading(IosReading):
     vlan_filters: list[tuple[str, str, int]] = field(default_factory=list)
     nat_sides: dict[str, list[str]] = field(default_factory=dict)
     port_queues: dict[str, PortQueues] = field(default_factory=dict)
+    rates: dict[tuple[str, str], list[QosClass]] = field(default_factory=dict)
     queue_marks: dict[tuple[str, int], tuple[set[int], list[int]]] = field(default_factory=dict)
     queue_notes: list[tuple[str, int]] = field(default_factory=list)
     qos_maps: list[QosMap] = field(default_factory=list)
