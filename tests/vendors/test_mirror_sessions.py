@@ -95,3 +95,75 @@ def test_what_is_proposed_parses_again_and_its_number_is_seen_as_taken(platform:
 
 def test_every_platform_that_can_mirror_has_its_file() -> None:
     assert [vendor.name for vendor in REGISTRY.all() if vendor.mirror is not None] == PLATFORMS
+
+
+@pytest.mark.parametrize(
+    ("platform", "text", "numbers"),
+    [
+        (
+            "nvidia_cumulus",
+            "system:\n  port-mirror:\n    session:\n      '2':\n        span:\n          direction: ingress\n      5:\n",
+            {2, 5},
+        ),
+        (
+            "nvidia_cumulus",
+            '{"system": {\n "port-mirror": {\n  "session": {\n   "7": {\n    "span": {}\n   }\n  }\n },\n "3": {}\n}}',
+            {7},
+        ),
+        (
+            "nvidia_cumulus",
+            "nv set system port-mirror session 4 span direction ingress\nnv set interface swp1 link state up\n",
+            {4},
+        ),
+        ("juniper_junos", "forwarding-options {\n    analyzer {\n        PHM3 {\n            input {\n", {3}),
+        ("juniper_junos", "set forwarding-options analyzer PHM12 input ingress interface et-0/0/8.0\n", {12}),
+        ("juniper_junos", "set forwarding-options analyzer OTHER1 input ingress interface et-0/0/8.0\n", set()),
+        ("cisco_iosxr", "monitor-session PHM4 ethernet\ninterface tunnel-ip7\nmonitor-session other5 ethernet\n", {4, 7}),
+        ("cisco_ios", "monitor session 3 type erspan-source\n source interface Gi1\nno monitor session 9\n", {3}),
+        ("sonic", '{"MIRROR_SESSION": {"PHM6": {}, "everflow0": {}}}', {6}),
+        (
+            "h3c_comware",
+            "mirroring-group 2 local\ninterface Ten-GigabitEthernet1/0/2\n mirroring-group 3 mirroring-port both\n",
+            {2, 3},
+        ),
+        ("huawei_vrp", "observe-port 4 interface GigabitEthernet0/0/1\n port-mirroring to observe-port 5 both\n", {4}),
+        ("linux_nftables", "filter parent ffff: protocol all pref 49007 matchall\n3: phm2@NONE: <BROADCAST>\n", {7, 2}),
+        (
+            "arista_eos",
+            "monitor session PHM1 source Ethernet1\nmonitor session 2 source Ethernet1\nmonitor session X3 source Ethernet1\n",
+            {1, 2},
+        ),
+    ],
+)
+def test_sessions_in_use_are_found_in_every_form_of_a_configuration(platform: str, text: str, numbers: set[int]) -> None:
+    mirror = REGISTRY.get(platform).mirror
+    assert mirror is not None and mirror.taken(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("port", "lines"),
+    [
+        ("10GE1/0/1", (" port-mirroring observe-port 1 inbound", "commit")),
+        ("GigabitEthernet0/0/1", (" port-mirroring to observe-port 1 inbound", " quit")),
+    ],
+)
+def test_cloudengine_ports_are_copied_by_its_own_words_and_committed(port: str, lines: tuple[str, str]) -> None:
+    wish = Wish(port, Copied.RX, "25GE1/0/9")
+    found = proposed("huawei_vrp", wish, f"#\ninterface {port}\n#\ninterface 25GE1/0/9\n#\n").commands
+    assert (found.lines[2], found.lines[-1]) == lines
+    assert f" undo{lines[0]}" in found.inverse and (found.inverse[-1] == "commit") == (lines[1] == "commit")
+
+
+def test_a_probe_vlan_that_is_there_is_neither_made_nor_taken_away() -> None:
+    ios = "vlan 999\n name copies\n remote-span\ninterface GigabitEthernet1/0/1\n"
+    found = proposed("cisco_ios", Wish("GigabitEthernet1/0/1", vlan=999), ios).commands
+    assert found.lines[0] == "monitor session 1 source interface GigabitEthernet1/0/1 both" and found.inverse == (
+        "no monitor session 1",
+    )
+    other = proposed("cisco_ios", Wish("GigabitEthernet1/0/1", vlan=99), ios).commands
+    assert other.lines[:2] == ("vlan 99", " remote-span") and other.inverse[-1] == " no remote-span"
+    h3c = "vlan 999\n#\ninterface Ten-GigabitEthernet1/0/1\n#\ninterface Ten-GigabitEthernet1/0/2\n"
+    found = proposed(
+        "h3c_comware", Wish("Ten-GigabitEthernet1/0/1", destination="Ten-GigabitEthernet1/0/2", vlan=999), h3c
+    ).commands
+    assert found.lines[0] == "mirroring-group 1 remote-source" and found.inverse == ("undo mirroring-group 1",)
