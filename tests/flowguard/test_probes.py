@@ -13,15 +13,19 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
+from flowguard.domain.bundle import compile_bundle
 from flowguard.domain.probe import LEAST_BYTES, PointFacts, Seen, find, payload
 from flowguard.sensor.calibrating import CalibratedEngine
 from flowguard.sensor.config import read_config
 from flowguard.sensor.doctor import examine
+from flowguard.sensor.engine import open_engine
 from flowguard.sensor.frames import read_frames
 from flowguard.sensor.probing import Plan, send
 from policyhub.conf import cli
 from policyhub.domain.errors import BadInput
+from policyhub.domain.identity import read_identities
 from tests.support.capture_files import FORMATS, Stamped, write_capture
+from tests.support.services import wait_until
 
 RUN = "00112233445566ff"
 START = 1_700_000_000_000_000_000
@@ -208,6 +212,26 @@ def test_a_sensor_tells_such_verdicts_as_information_only_and_those_of_queues_to
     assert (told["after"], engine.set_bundle(b"x"), inner.bundle) == (7, "v", b"x")
     engine.close()
     assert inner.closed
+
+
+def test_a_real_engine_is_told_by_its_facts_what_its_points_copies_can_bear(captures: dict[str, str], tmp_path: Path) -> None:
+    text = (
+        'name = "s"\nurl = "https://h"\ntoken_file = "t"\n[[replay]]\npoint = "in0"\nfile = "in0.pcap"\n[spool]\ndir = "spool"\n'
+    )
+    ledger = read_identities(
+        "prefix,name,business,owner,class,allowed_dscp,active_window,peak_mbps\n10.0.0.1/32,a,b,c,non-core,0,,\n", "i"
+    )
+    bundle = compile_bundle(ledger, points={}, priority_dscp={46})
+    severities = {}
+    for line in ("", 'point_facts = "facts.json"\n'):
+        facts(captures["facts"], in0={"rewrite": "after"})
+        (tmp_path / "s.toml").write_text(line + text)
+        engine = open_engine(read_config(tmp_path / "s.toml"), bundle)
+        found: list[dict[str, Any]] = []
+        wait_until(lambda: bool(found.extend(json.loads(engine.poll(200))["verdicts"]) or found), "a verdict")  # noqa: B023
+        engine.close()
+        severities[line] = {(row["name"], row["severity"]) for row in found}
+    assert list(severities.values()) == [{("class-not-allowed", "high")}, {("class-not-allowed", "info")}]
 
 
 def test_a_sensors_configuration_names_the_facts_and_its_doctor_reads_them(tmp_path: Path) -> None:
