@@ -22,11 +22,12 @@ def normalise(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
     if len(ordered) < 2:
         return tuple(ordered)
     merged: list[Interval] = []
-    for low, high in ordered:
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-        else:
-            merged.append((low, high))
+    for interval in ordered:
+        low, high = interval
+        if not merged or low > merged[-1][1] + 1:
+            merged.append(interval)  # not a copy: groups hold the intervals of their members
+        elif high > merged[-1][1]:
+            merged[-1] = (merged[-1][0], high)
     return tuple(merged)
 
 

@@ -13,7 +13,6 @@ from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, ANY_SERVICE, ICM
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import (
-    Budget,
     NotUnderstood,
     TooScattered,
     Words,
@@ -72,7 +71,6 @@ class AclBook:
     ledger: LineLedger
     addresses: NameTable[AddressSet]
     services: NameTable[Services]
-    budget: Budget
 
 
 @dataclass(slots=True)
@@ -295,7 +293,7 @@ def _address(words: Words, parts: _Parts) -> AddressSet:
 def _masked(address: str, wildcard: str, parts: _Parts) -> AddressSet | None:
     """A wildcard of too many pieces is everything, with the words as a condition: an upper bound that covers nothing."""
     try:
-        return wildcard_set(address, wildcard, parts.book.budget)
+        return wildcard_set(address, wildcard)
     except TooScattered:
         parts.conditions.append(f"address {address} wildcard {wildcard}")
         return parts.any_address

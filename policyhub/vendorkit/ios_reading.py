@@ -19,7 +19,7 @@ from policyhub.vendorkit.ios_groups import Groups
 from policyhub.vendorkit.ios_lines import ECHOED
 from policyhub.vendorkit.ios_mqc import Mqc, MqcSyntax
 from policyhub.vendorkit.ledger import IgnoreList, LineLedger
-from policyhub.vendorkit.lexing import Budget, NotUnderstood, Words
+from policyhub.vendorkit.lexing import NotUnderstood, Words
 from policyhub.vendorkit.operands import NameTable, Services
 
 R = TypeVar("R", bound="IosReading")
@@ -49,7 +49,6 @@ class IosReading:
     shown: dict[AclKey, AccessList] = field(default_factory=dict)
     bindings: dict[AclKey, list[Binding]] = field(default_factory=dict)
     interfaces: dict[str, Interface] = field(default_factory=dict)
-    budget: Budget = field(default_factory=Budget)
     schedules: list[Schedule] = field(default_factory=list)
     mqc_syntax: MqcSyntax = field(default_factory=MqcSyntax)
     mqc: Mqc = field(init=False)
@@ -103,7 +102,7 @@ class IosReading:
         )
 
     def book(self, syntax: AclSyntax) -> AclBook:
-        return AclBook(syntax, self.ledger, self.addresses, self.services, self.budget)
+        return AclBook(syntax, self.ledger, self.addresses, self.services)
 
     def lossless(self, place: str) -> Losslessness:
         """What is known of a port's pauses, "" for the device."""

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from policyhub.domain.addresses import MAX4, AddressSet, Interval, normalise, quad_number
+from policyhub.domain.addresses import MAX4, WILDCARD_LIMIT_BITS, AddressSet, Interval, normalise, quad_number
 from policyhub.domain.services import MAX_PORT, ports_except
+from policyhub.vendorkit.expansion import current
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 UNIT_BPS = {"": 1, "bps": 1, "k": 10**3, "kbps": 10**3, "m": 10**6, "mbps": 10**6, "g": 10**9, "gbps": 10**9, "t": 10**12}
@@ -21,21 +22,6 @@ class NotUnderstood(Exception):
 
 class TooScattered(NotUnderstood):
     """A wildcard that would expand to too many intervals; a caller may keep it as a condition."""
-
-
-class Budget:
-    """How many intervals all wildcards of one text may expand to; a text may not make a thousand times its size."""
-
-    __slots__ = ("left",)
-
-    def __init__(self, left: int = 200_000) -> None:
-        self.left = left
-
-    def spend(self, amount: int) -> None:
-        """Raises TooScattered when nothing is left."""
-        if amount > self.left:
-            raise TooScattered("too many scattered wildcards to expand")
-        self.left -= amount
 
 
 class Words:
@@ -126,32 +112,38 @@ def prefix_set(text: str) -> AddressSet | None:
         return None
 
 
-def masked_set(address: str, mask: str, budget: Budget | None = None) -> AddressSet | None:
+def masked_set(address: str, mask: str) -> AddressSet | None:
     """IPv4 address with a netmask, contiguous or not (ASA, object groups); None when it is not one. Raises TooScattered."""
     base, bits = ipv4_number(address), ipv4_number(mask)
     if base is None or bits is None:
         return None
-    return _free_bits(base, MAX4 ^ bits, address, budget)
+    return _free_bits(base, MAX4 ^ bits, address)
 
 
-def wildcard_set(address: str, wildcard: str, budget: Budget | None = None) -> AddressSet | None:
+def wildcard_set(address: str, wildcard: str) -> AddressSet | None:
     """IPv4 address with a wildcard (IOS, VRP); None when it is not one. Raises TooScattered."""
     base, wild = ipv4_number(address), ipv4_number(wildcard)
     if base is None or wild is None:
         return None
-    return _free_bits(base, wild, address, budget)
+    return _free_bits(base, wild, address)
 
 
-def _free_bits(base: int, wild: int, address: str, budget: Budget | None) -> AddressSet:
+def _free_bits(base: int, wild: int, address: str) -> AddressSet:
     if wild & (wild + 1) == 0:
         low = base & (MAX4 ^ wild)
         return AddressSet(((low, low + wild if wild else low),))
-    if budget is not None:  # asked before the work is done; the lowest free bits are one interval, the others double it
-        budget.spend(1 << min(32, (wild & (wild + 1)).bit_count()))
+    expansion, key = current(), (base & (MAX4 ^ wild), wild)
+    known = expansion.masks.get(key)
+    if known is not None:
+        return known
+    bits = (wild & (wild + 1)).bit_count()  # the lowest free bits are one interval, each other doubles it
+    if bits <= WILDCARD_LIMIT_BITS and not expansion.take_spans(1 << bits):
+        raise TooScattered("too many scattered wildcards to expand")
     try:
-        return AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
+        found = expansion.masks[key] = AddressSet.wildcard(address, str(ipaddress.IPv4Address(wild)))
     except ValueError as error:
         raise TooScattered(str(error)) from error
+    return found
 
 
 def range_set(low: str, high: str) -> AddressSet | None:

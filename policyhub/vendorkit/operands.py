@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, intersect, normalise
 from policyhub.domain.services import ALL_PORTS, ALL_PROTOCOLS, WITH_PORTS, Service, shared_service
+from policyhub.vendorkit.expansion import current
 from policyhub.vendorkit.lexing import NotUnderstood
 
 T = TypeVar("T")
-MOST = 2_000_000  # intervals in all resolved names of one text: nested groups can multiply
 Services = tuple[Service, ...]
 
 
@@ -37,7 +37,7 @@ class NameTable(Generic[T]):
     def __init__(self, merge: Callable[[Iterable[T]], T], weigh: Callable[[T], int]) -> None:
         self._merge = merge
         self._weigh = weigh
-        self._left = MOST
+        self._left = current().members
         self._entries: dict[str, _Entry[T]] = {}
         self._known: dict[str, Resolved[T]] = {}
 

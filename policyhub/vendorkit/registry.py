@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from policyhub.domain.errors import UnknownPlatform
 from policyhub.domain.message import gettext_noop
 from policyhub.vendorkit.contract import Vendor
+from policyhub.vendorkit.expansion import expanding
 from policyhub.vendorkit.uncollected import uncollected
 
 BUILT_IN = {
@@ -66,7 +67,9 @@ class VendorRegistry:
                 said = gettext_noop("platform %(name)r is not known. Known: %(known)s")
                 raise UnknownPlatform.of(said, name=name, known=", ".join(self.names()))
             vendor: Vendor = import_module(self._modules[name]).VENDOR
-            self._loaded[name] = replace(vendor, parse=uncollected()(vendor.parse))
+            self._loaded[name] = replace(
+                vendor, parse=uncollected()(expanding(vendor.parse)), counters=expanding(vendor.counters)
+            )
         return self._loaded[name]
 
     def all(self) -> Iterator[Vendor]:

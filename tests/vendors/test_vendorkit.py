@@ -7,9 +7,9 @@ import pytest
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.services import Service
 from policyhub.vendorkit.blocks import read_blocks, read_lines
+from policyhub.vendorkit.expansion import LEAST_MEMBERS, LEAST_SPANS, expanding
 from policyhub.vendorkit.ledger import IgnoreList, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import (
-    Budget,
     NotUnderstood,
     TooScattered,
     Words,
@@ -127,11 +127,31 @@ def test_masks_and_wildcards_agree() -> None:
     assert wildcard_set("10.0.0.1", "0.0.2.0") == AddressSet.of("10.0.0.1", "10.0.2.1")
 
 
-def test_expansion_stops_when_the_budget_is_spent() -> None:
-    budget = Budget(5)
-    assert wildcard_set("10.0.0.1", "0.0.10.0", budget) is not None
-    with pytest.raises(TooScattered):
-        wildcard_set("10.0.0.1", "0.0.10.0", budget)
+def test_masks_with_holes_expand_to_a_part_of_the_text_and_each_once() -> None:
+    @expanding
+    def read(_: str) -> None:
+        for number in range(LEAST_SPANS // 1024):
+            assert wildcard_set(f"10.0.0.{number}", "170.170.10.0") is wildcard_set(f"10.0.0.{number}", "170.170.10.0")
+        with pytest.raises(TooScattered):
+            wildcard_set("10.1.0.0", "170.170.10.0")
+
+    read("a short text")
+    read("the next one begins anew")
+
+
+def test_resolved_names_are_a_part_of_the_text() -> None:
+    @expanding
+    def resolved(_: str) -> int:
+        table = address_table()
+        for number in range(1000):
+            table.add("all", AddressSet.of(f"10.{number // 250}.{number % 250}.0"))
+        for number in range(1000):
+            table.refer(f"group {number}", "all")
+            table.add(f"group {number}", AddressSet.of("192.0.2.1"))
+        return sum(not table.resolve(f"group {number}").unresolved for number in range(1000))
+
+    assert resolved("a short text") == LEAST_MEMBERS // 1001 - 1
+    assert resolved("x" * 2_000_000) == 1000
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from policyhub.domain.services import (
     ports_except,
     shared_service,
 )
-from policyhub.vendorkit.lexing import Budget, NotUnderstood, host_set, is_decimal, masked_set, prefix_set, range_set
+from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, masked_set, prefix_set, range_set
 from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendorkit.xtables.sets import SetTable
@@ -36,10 +36,9 @@ MOST_KNOWN = 256  # addresses held for rules that use them again: most never com
 
 @dataclass(slots=True)
 class Context:
-    """What rules of one text share: named sets, how many intervals their masks may still make, and the last addresses read."""
+    """What rules of one text share: named sets, and the last addresses read."""
 
     sets: SetTable
-    budget: Budget = field(default_factory=Budget)
     addresses: dict[tuple[int, str], tuple[AddressSet | None, str]] = field(default_factory=dict)
     named: dict[tuple[int, bool, str], AddressSet | None] = field(default_factory=dict)
 
@@ -112,7 +111,7 @@ class Facts:
         address, slash, mask = text.partition("/")
         found = prefix_set(text) if slash and is_decimal(mask) else host_set(text) if not slash else None
         if found is None and slash and not is_decimal(mask):
-            found = masked_set(address, mask, self.context.budget) or _masked6(address, mask)
+            found = masked_set(address, mask) or _masked6(address, mask)
         if found is not None and bool(found.v4) != (self.version == 4):
             raise NotUnderstood(f"{text[:60]} is an address of the other family")
         if found is None and (not any(c.isalpha() for c in text) or slash):

@@ -120,7 +120,7 @@ def _range(_: Reading, item: Item) -> AddressSet | None:
 
 
 def _wildcard(reading: Reading, item: Item) -> AddressSet | None:
-    return wildcard_set(item.text("ipv4-address"), item.text("ipv4-mask-wildcard"), reading.budget)
+    return wildcard_set(item.text("ipv4-address"), item.text("ipv4-mask-wildcard"))
 
 
 FACTS: dict[str, Callable[[Reading, Item], AddressSet | None]] = {

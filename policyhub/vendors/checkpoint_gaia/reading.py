@@ -10,7 +10,7 @@ from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, ServiceObject, Zone
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import Budget, is_decimal
+from policyhub.vendorkit.lexing import is_decimal
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.checkpoint_gaia.answers import Item
 
@@ -36,7 +36,6 @@ class Reading:
 
     rows: list[str]
     ledger: LineLedger = field(default_factory=LineLedger)
-    budget: Budget = field(default_factory=Budget)
     objects: dict[str, Item] = field(default_factory=dict)
     by_name: dict[str, str] = field(default_factory=dict)
     addresses: NameTable[AddressSet] = field(default_factory=address_table)

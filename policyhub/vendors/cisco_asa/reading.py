@@ -12,7 +12,7 @@ from policyhub.domain.qos import QosPolicy
 from policyhub.domain.rules import Binding, Rule
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import Budget, host_set, masked_set, prefix_set
+from policyhub.vendorkit.lexing import host_set, masked_set, prefix_set
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.service_names import ServiceNames
 
@@ -57,7 +57,6 @@ class Reading:
     selectors: set[str] = field(default_factory=set)
     interfaces: dict[str, Interface] = field(default_factory=dict)
     hardware: dict[str, str] = field(default_factory=dict)
-    budget: Budget = field(default_factory=Budget)
     zone_lines: dict[str, list[int]] = field(default_factory=dict)
     zone_members: dict[str, list[str]] = field(default_factory=dict)
     schedules: list[Schedule] = field(default_factory=list)
@@ -116,4 +115,4 @@ class Reading:
         if "/" in word:  # a name alias with a length
             alias, _, length = word.partition("/")
             return prefix_set(f"{self.aliases.get(alias, alias)}/{length}"), 1
-        return masked_set(self.aliases.get(word, word), self.aliases.get(mask, mask), self.budget), 2
+        return masked_set(self.aliases.get(word, word), self.aliases.get(mask, mask)), 2

@@ -84,7 +84,7 @@ def _address_value(reading: Reading, node: Node, family: Family) -> tuple[Addres
     if kind == "iprange" or (family[0] == "m" and node.value("start-ip")):
         found = range_set(node.value("start-ip"), node.value("end-ip") or node.value("start-ip"))
     elif kind == "wildcard":
-        found = masked_set(*_pair(node, "wildcard"), reading.budget)
+        found = masked_set(*_pair(node, "wildcard"))
     elif kind == "interface-subnet" and not node.value("subnet"):
         return None, "dynamic", node.value("interface")
     elif family[-1] == "6":
@@ -100,7 +100,7 @@ def _subnet(reading: Reading, node: Node) -> AddressSet | None:
     values = node.values("subnet")
     if not values:
         return ANY4
-    return prefix_set(values[0]) if len(values) == 1 else masked_set(*_pair(node, "subnet"), reading.budget)
+    return prefix_set(values[0]) if len(values) == 1 else masked_set(*_pair(node, "subnet"))
 
 
 def _pair(node: Node, name: str) -> tuple[str, str]:

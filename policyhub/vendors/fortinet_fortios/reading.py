@@ -12,7 +12,6 @@ from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet
 from policyhub.domain.objects import Schedule
 from policyhub.domain.services import ANY_SERVICE, Service
 from policyhub.vendorkit.collected import Collected
-from policyhub.vendorkit.lexing import Budget
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.fortinet_fortios.tree import Node, split
 
@@ -141,7 +140,6 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading(Collected):
-    budget: Budget = field(default_factory=Budget)
     scopes: list[Scope] = field(default_factory=list)
     contexts: frozenset[str] = frozenset()
 

@@ -100,7 +100,7 @@ def literal(reading: Reading, word: str, words: Words) -> AddressSet:
     if word == "range":
         return read_range(words)
     if word == "wildcard":
-        found = masked_set(words.next("an address"), words.next("a mask"), reading.budget)
+        found = masked_set(words.next("an address"), words.next("a mask"))
         if found is not None:
             return found
     raise NotUnderstood(f"{word[:40]!r} is not understood in an address")

@@ -12,7 +12,6 @@ from policyhub.domain.objects import Schedule
 from policyhub.domain.services import ANY_SERVICE, ICMP, ICMPV6, MAX_PORT, SCTP, TCP, UDP, Service
 from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.lexing import (
-    Budget,
     NotUnderstood,
     Words,
     host_set,
@@ -88,7 +87,6 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading(Collected):
-    budget: Budget = field(default_factory=Budget)
     scopes: dict[str, Scope] = field(default_factory=dict)
     translated: set[str] = field(default_factory=set)
 

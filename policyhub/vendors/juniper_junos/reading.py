@@ -13,7 +13,7 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.collected import Collected
-from policyhub.vendorkit.lexing import Budget, host_set, masked_set, prefix_set
+from policyhub.vendorkit.lexing import host_set, masked_set, prefix_set
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendors.juniper_junos.tree import Node
@@ -74,7 +74,6 @@ class Reading(Collected):
     """Everything found in one text, over all contexts. lines: of the text, the first is number 1."""
 
     lines: Sequence[Line]
-    budget: Budget = field(default_factory=Budget)
 
     def take(self, *nodes: Node | None) -> None:
         """These and everything below them is understood."""
@@ -117,7 +116,7 @@ class Reading(Collected):
         found = prefix_set(text) or host_set(text)
         if found is None and text.count("/") == 1:
             base, _, mask = text.partition("/")
-            found = masked_set(base, mask, self.budget)
+            found = masked_set(base, mask)
         return found
 
 

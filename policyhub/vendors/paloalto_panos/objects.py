@@ -116,7 +116,7 @@ def _address(reading: Reading, scope: Scope, name: str, node: Node, found: Objec
 def _wildcard(reading: Reading, text: str) -> AddressSet | None:
     address, _, mask = text.partition("/")
     try:
-        return wildcard_set(address, mask, reading.budget)
+        return wildcard_set(address, mask)
     except TooScattered:
         return None
 

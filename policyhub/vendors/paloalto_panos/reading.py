@@ -11,7 +11,6 @@ from policyhub.domain.objects import Zone
 from policyhub.domain.qos import QosPolicy
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger, is_sensitive
-from policyhub.vendorkit.lexing import Budget
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.paloalto_panos.tree import PACKAGE, Node
 
@@ -79,7 +78,6 @@ class Reading:
     parents: dict[str, str] = field(default_factory=dict)
     addresses: NameTable[AddressSet] = field(default_factory=address_table)
     services: NameTable[Services] = field(default_factory=service_table)
-    budget: Budget = field(default_factory=Budget)
     interfaces: dict[tuple[str, str], Interface] = field(default_factory=dict)
     imports: dict[tuple[str, str], str] = field(default_factory=dict)
     zones: list[Zone] = field(default_factory=list)
