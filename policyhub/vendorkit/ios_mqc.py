@@ -379,7 +379,9 @@ def _shape(line: Line) -> QosClass:
         words.next()
     if words.accept("account"):
         words.rest()
-    notes = (line.block.text,) if kind == "peak" else ()  # it lets excess bursts pass: RATE * (1 + BE / BC) at most
+    notes = (
+        (line.block.text,) if kind == "peak" and len(line.made.notes) < MOST_LINES else ()
+    )  # it lets excess bursts pass: RATE * (1 + BE / BC) at most
     return replace(line.made, shaper=shaper, notes=(*line.made.notes, *notes))
 
 

@@ -14,6 +14,7 @@ PHBS = ("be", "af1", "af2", "af3", "af4", "ef", "cs6", "cs7")
 KBPS = {"kbps": 1_000, "mbps": 1_000_000, "gbps": 1_000_000_000}
 BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000}
 COLOURS = ("green", "yellow", "red")
+MOST_NOTES = 64
 DENY_ALL = Policer(rate_bps=0, exceed_action="drop")  # `deny` in a behavior: the class loses everything
 OTHER_MATCHES = (
     "vlan", "vlan-id", "cvlan-id", "source-mac", "destination-mac", "inbound-interface", "outbound-interface", "l2-protocol",
@@ -148,8 +149,8 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
         return made
     if word == "remark":
         marker = remark(made.marker or Marker(), words)
-        kept = (" ".join(words.words),) if words.words[1].lower() in OTHER_MARKS else ()
-        return replace(made, marker=marker if marker != Marker() else None, notes=(*made.notes, *kept))
+        made = _noted(made, words.words) if words.words[1].lower() in OTHER_MARKS else made
+        return replace(made, marker=marker if marker != Marker() else None)
     if word == "service-class":
         return replace(made, marker=replace(made.marker or Marker(), queue=_phb(words.next("a class"))))
     if word == "car":
@@ -157,12 +158,11 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
         policer, has_peak = _shared_car(mqc, words) or _read_car(words)
         return replace(made, policer=policer, notes=(*made.notes, text) if has_peak else made.notes)
     if word == "gts":
-        kept = (" ".join(words.words),) if {"pir", "queue-length"} & {other.lower() for other in words.words} else ()
-        return replace(made, shaper=read_shaper(words), notes=(*made.notes, *kept))
+        made = _noted(made, words.words) if {"pir", "queue-length"} & {other.lower() for other in words.words} else made
+        return replace(made, shaper=read_shaper(words))
     if word == "queue":
         queue = _queue(words)
-        kept = (" ".join(words.words),) if words.rest() else ()
-        return replace(made, queue=queue, notes=(*made.notes, *kept))
+        return replace(_noted(made, words.words) if words.rest() else made, queue=queue)
     if word == "wred":
         return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.rest() or "wred"))
     if word == "drop-profile":
@@ -172,6 +172,13 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
     if word in ("nat", "nat64", "traffic-analysis"):
         return replace(made, notes=(*made.notes, " ".join([word, *words.rest().split()])))
     raise NotUnderstood(f"{word[:40]!r} is not an action that is modelled")
+
+
+def _noted(made: QosClass, words: list[str]) -> QosClass:
+    """A line that says more than a class has fields for."""
+    if len(made.notes) >= MOST_NOTES:
+        raise NotUnderstood("a behavior with too many lines of this kind")
+    return replace(made, notes=(*made.notes, " ".join(words)))
 
 
 def remark(marker: Marker, words: Words) -> Marker:

@@ -9,6 +9,7 @@ from policyhub.vendorkit.blocks import Block, reopened
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 from policyhub.vendors.cisco_asa.reading import Reading
 
+MOST_NOTES = 1
 NOT_QOS = (
     "inspect", "set", "ips", "csc", "cxsc", "sfr", "flow-export", "user-statistics", "scansafe", "exit", "description",
     "no",
@@ -186,8 +187,10 @@ def _action(made: _Class, action: Block) -> None:
         policer = _policer(words)
         if made.qos.policer is None:
             made.qos = replace(made.qos, policer=policer)
-        else:  # the other direction has a rate of its own
+        elif len(made.qos.notes) < MOST_NOTES:  # the other direction has a rate of its own
             made.qos = replace(made.qos, notes=(*made.qos.notes, " ".join(words.words)))
+        else:
+            raise NotUnderstood("a class has one rate in each direction")
     elif word == "shape":
         if not words.accept("average"):
             raise NotUnderstood("shape average RATE is expected")

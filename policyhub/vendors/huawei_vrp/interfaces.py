@@ -31,6 +31,7 @@ SPEED_BY_NAME = tuple(
         (r"fastethernet", 10**8),
     )
 )
+MOST_IN_GROUP = 100_000
 QUEUE_WORDS = ("lr", "gts", "queue", "pq", "drr", "wrr", "wfq", "schedule-profile", "queue-profile")
 UNDERSTOOD = re.compile(
     r"^(undo shutdown|undo portswitch|portswitch|(undo )?port link-type access|port default vlan|quit)\b", re.IGNORECASE
@@ -223,6 +224,8 @@ def read_group(reading: Reading, name: str, block: Block) -> None:
         if words.accept("group-member"):
             words.accept("interface")
             members.append(words.rest())
+    if len(members) * len(block.children) > MOST_IN_GROUP:  # no device has so many ports
+        members.clear()
     for place in members or [f"qos group {name}"]:
         book_children(reading, place, block)
 

@@ -296,6 +296,7 @@ def maps(reading: Reading) -> tuple[DscpMap, ...]:
 
 # Kinds of other maps by the words of a domain, and by the name of an AR's table.
 OTHER_MAPS = {"8021p-inbound": "pcp-to-class", "8021p-outbound": "class-to-pcp", "ip-dscp-outbound": "class-to-dscp"}
+MOST_ENTRIES = 64 * len(COLOURS)
 TABLES = {"dscp-dot1p": "dscp-to-pcp", "dot1p-dscp": "pcp-to-dscp", "dscp-dscp": "dscp-to-dscp"}
 
 
@@ -315,6 +316,8 @@ def _other_map(reading: Reading, name: str, words: Words, line: int) -> None:
 def _add_entries(reading: Reading, more: QosMap) -> None:
     for at, known in enumerate(reading.qos_maps):
         if (known.name, known.kind) == (more.name, more.kind):
+            if len(known.entries) > MOST_ENTRIES:
+                raise NotUnderstood("a map with more entries than there are marks and colours")
             reading.qos_maps[at] = replace(known, entries=(*known.entries, *more.entries), lines=(*known.lines, *more.lines))
             return
     reading.qos_maps.append(more)
