@@ -200,6 +200,41 @@ def test_matches_are_read_where_a_command_was_typed() -> None:
     assert VENDOR.counters("ipv4 access-list A\n 10 permit tcp any any\n", None) is None
 
 
+def told(text: str) -> tuple[list[str], tuple[int, ...]]:
+    """(what is unparsed with its line, lines that are ignored)."""
+    config = VENDOR.parse(text)
+    return [f"{one.line} {one.text}" for one in config.unparsed], config.ignored
+
+
+@pytest.mark.parametrize(
+    "line", ["ssh server access-list", "snmp-server group G v3 priv", "snmp-server odd IPv4 A", "ipv4 odd 1", "odd access-list A"]
+)
+def test_a_line_that_names_no_list_guards_nothing(line: str) -> None:
+    unparsed, ignored = told(f"{line}\n")
+    assert unparsed == [f"1 {line}"] or ignored == (1,)
+    assert VENDOR.parse(f"{LISTS}{line}\n").policies[0].bindings == ()
+
+
+def test_what_is_not_understood_hides_nothing_behind_it() -> None:
+    card = "hw-module profile priority-flow-control location 0/1/CPU0\n odd 1\n buffer-internal traffic-class 3\n"
+    config = VENDOR.parse(f"{card}interface HundredGigE0/1/0/5\n priority-flow-control mode on\n")
+    assert [one.line for one in config.unparsed] == [2]
+    assert [one.priorities for one in config.losslessness] == [frozenset({3})]
+    clock = VENDOR.parse(f"{LISTS}ntp\n access-group peer\n access-group serve A\n")
+    assert [b.interface for p in clock.policies for b in p.bindings] == ["ntp serve"]
+    lines = VENDOR.parse(f"{LISTS}line default\n access-class A\n exec-timeout 5\n access-class egress A\n")
+    assert [(b.interface, b.direction) for p in lines.policies for b in p.bindings] == [("line default", "out")]
+    plane = VENDOR.parse(
+        "control-plane\n odd\n management-plane\n  inband\n   odd\n   interface all\n    allow odd\n    allow SSH\n"
+    )
+    (policy,) = plane.policies
+    assert [readable(rule.match) for rule in policy.rules] == [{"conditions": ["allow odd"]}, {"services": ["tcp 22"]}]
+    routes = VENDOR.parse("router static\n address-family ipv4 unicast\n  odd odd\n  10.0.0.0/8 192.0.2.1\n")
+    assert [(one.prefix, one.next_hop) for one in routes.routes] == [("10.0.0.0/8", "192.0.2.1")]
+    rates = VENDOR.parse("lpts pifib hardware police\n odd\n flow ssh known rate 300\n")
+    assert [made.name for made in rates.qos_policies[0].classes] == ["ssh known"]
+
+
 ODD = [
     ("control-plane\n management-plane\n  inband\n   interface all\n    odd", "5 allow is expected"),
     (
