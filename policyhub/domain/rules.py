@@ -69,6 +69,9 @@ UNDEFINED_REFUSED = "bound but not defined: the device admits no such binding, t
 UNDEFINED_UNKNOWN = "bound but not defined: what the device does is not documented"
 UNDEFINED = (UNDEFINED_PERMITS, UNDEFINED_REFUSED, UNDEFINED_UNKNOWN)
 
+#: Note of the empty policy that `return` out of a chain goes to.
+COMES_BACK = "empty: a goto here comes back to the chain that called"
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from policyhub.domain.evaluation import Seen, Stage, StageKind
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy
-from policyhub.domain.rules import Action, Binding, Policy, Rule
+from policyhub.domain.rules import COMES_BACK, Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood
@@ -78,8 +78,9 @@ def build(ruleset: Ruleset, context: Context, ledger: LineLedger) -> Built:
         for chain in table.chains.values():
             _attach(built, table, chain, drafts[chain.name].classes, hooks.get(chain.name, ()))
         if any(draft.returns for draft in drafts.values()):
-            note = "empty: a goto here comes back to the chain that called"
-            built.policies.append(Policy(title(table, "RETURN"), (), None, table.version, notes=(note,), context=_context(table)))
+            built.policies.append(
+                Policy(title(table, "RETURN"), (), None, table.version, notes=(COMES_BACK,), context=_context(table))
+            )
     built.evaluation = _evaluation(ruleset)
     return built
 

@@ -9,7 +9,7 @@ from policyhub.domain.addresses import NOWHERE
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
 from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy
-from policyhub.domain.rules import Action, Binding, Policy, Rule
+from policyhub.domain.rules import COMES_BACK, Action, Binding, Policy, Rule
 from policyhub.domain.services import Service
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood
@@ -20,7 +20,6 @@ from policyhub.vendors.linux_nftables.rules import RETURN, Analysed, analyse
 from policyhub.vendors.linux_nftables.translate import nat_rule
 
 DEFAULTS = {"accept": Action.PERMIT, "drop": Action.DENY, "": Action.PERMIT}
-EMPTY = "empty: a goto here comes back to the chain that called"
 MAPPED = re.compile(r"\b(?:ip6? dscp|meta priority|vlan pcp) set .*\bmap (?:@\S+|\{[^{}]*\})")
 DORMANT = "the table is dormant: its chains are not attached"
 
@@ -66,7 +65,7 @@ def build(reading: Reading) -> Built:
             _finish(built, table, draft, entries.get(name, ()))
         if any(RETURN in draft.jumps and not draft.chain.hook for draft in drafts.values()):
             family = VERSIONS.get(table.family, 0)
-            built.policies.append(Policy(f"{table.title} {RETURN}", (), None, family, notes=(EMPTY,)))
+            built.policies.append(Policy(f"{table.title} {RETURN}", (), None, family, notes=(COMES_BACK,)))
     return built
 
 
