@@ -26,7 +26,7 @@ def parse(*lines: str) -> DeviceConfig:
         ("80", ((80, 80),)), ("1-9", ((1, 9),)), (">1023", ((1024, 65535),)), ("<1024", ((0, 1023),)), ("80, 443", ((80, 80),
         (443, 443))),
         ("0", ((0, 0),)), ("65535", ((65535, 65535),)), ("65536", None), ("9-8", None), ("x", None), ("1-x", None), ("<0", None),
-        (">65535", None), ("123456", None), ("1-123456", None),
+        (">65535", None), ("123456", None), ("1-123456", None), ("1-65535", ((1, 65535),)), ("10000-20000", ((10000, 20000),)),
     ],
 )  # fmt: skip
 def test_ports_of_a_service(text: str, found: tuple[tuple[int, int], ...] | None) -> None:
@@ -67,6 +67,9 @@ def test_lines_of_interfaces() -> None:
          False)]),
         (["10.0.0.0/8 nexthop gateway address 192.0.2.1 on",
           "10.0.0.0/8 nexthop gateway address 192.0.2.1 monitored-ip 192.0.2.9 on"], [("10.0.0.0/8", "192.0.2.1", "", None,
+           False)]),
+        (["10.0.0.0/8 nexthop gateway address 192.0.2.1 on",
+          "10.0.0.0/8 nexthop gateway address 192.0.2.1 monitored-ip 192.0.2.9 off"], [("10.0.0.0/8", "192.0.2.1", "", None,
            False)]),
         (["10.0.0.0/8 nexthop gateway address 192.0.2.7 monitored-ip 192.0.2.9 off"], []),
     ],
@@ -132,3 +135,40 @@ def test_times_of_hits(posix: int, at: datetime | None) -> None:
 def test_words_behind_an_answer_are_told() -> None:
     answer = json.dumps({"uid": "L", "name": "Network", "rulebase": []})
     assert [one.reason for one in VENDOR.parse(answer + " odd\n").unparsed] == ["something stands behind the end of the answer"]
+
+
+def layer(*rules: dict[str, object], objects: tuple[dict[str, object], ...] = ()) -> str:
+    return json.dumps({"uid": "L", "name": "Network", "rulebase": rules, "objects-dictionary": objects}, indent=1)
+
+
+def row(number: object, uid: str, **more: object) -> dict[str, object]:
+    return {"uid": uid, "type": "access-rule", "rule-number": number, "name": uid, **more}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "order"),
+    [((2, 1, 3), "bac"), ((1, 1, 2), "abc"), ((3, None, 1), "abc"), ((10, 9, 8), "cba")],
+)
+def test_rules_stand_by_their_numbers_when_all_have_one(numbers: tuple[int | None, ...], order: str) -> None:
+    rules = [row(number, uid) for number, uid in zip(numbers, "abc", strict=True)]
+    (policy,) = [one for one in VENDOR.parse(layer(*rules)).policies if one.rules]
+    assert "".join(rule.name for rule in policy.rules) == order
+
+
+@pytest.mark.parametrize("text", ['{"uid" odd\n', '[\n{"uid": \n', "{odd}\n"])
+def test_an_answer_without_a_whole_value_is_told(text: str) -> None:
+    config = VENDOR.parse(text)
+    assert config.unparsed and all("JSON" in one.reason for one in config.unparsed)
+
+
+def test_rules_in_front_of_a_damage_know_their_lines() -> None:
+    whole = layer(row(1, "a"), row(2, "b"))
+    cut = "mgmt_cli show access-rulebase\n" * 3 + whole[: whole.index('"name": "b"')]
+    (policy,) = [one for one in VENDOR.parse(cut).policies if one.rules]
+    assert policy.rules[0].lines[0] == 3 + whole[: whole.index('"uid": "a"')].count("\n")
+
+
+def test_lines_whose_rule_is_cut_off_are_unread() -> None:
+    assert VENDOR.unread_hits
+    text = "".join(f"time=1790000000 rule_uid={uid} x=1\n" for uid in ('"R1"', "R2", '""', "{}"))
+    assert [one.line for one in VENDOR.unread_hits(text)] == [3, 4]
