@@ -187,6 +187,12 @@ def test_intervals_without_a_hole_are_a_proof() -> None:
     assert judged([reading(d, {RULE: 0, BUSY: 5}, covers_from=ago(d + 30)) for d in (60, 30, 0)]) == (Use.PROVEN_UNUSED, "")
 
 
+def test_a_reset_inside_an_interval_ends_the_row_of_intervals() -> None:
+    intervals = [reading(d, {RULE: 0, BUSY: 5}, covers_from=ago(d + 30)) for d in (60, 30, 0)]
+    use, reason = judged(intervals, (event(45, HitEventKind.RESET),))
+    assert use is Use.NO_EVIDENCE and "30 of 90 days" in reason
+
+
 def test_a_list_that_never_counted_is_not_vouched_for_by_another_list() -> None:
     samples = [
         HitSample("x", "matches", (HitCount("P", RULE, 0), HitCount("Q", BUSY, hits)), read_at=ago(days))
