@@ -134,15 +134,13 @@ class _Reader:
             self.document.odd.setdefault(line, f"{char} closes what something else opened")
 
     def punctuation(self, char: str, line: int) -> None:
+        """A bracket, or a colon or comma where none belongs."""
         if char in "{[":
             self.open(char, line)
         elif char in "}]":
             self.close(char, line)
         elif char == ":":
-            if self.stack and self.stack[-1].key is not None:
-                self.stack[-1].wants_value = True
-            else:
-                self.document.odd.setdefault(line, "a colon without a name")
+            self.document.odd.setdefault(line, "a colon without a name")
         elif self.stack and self.stack[-1].key is not None:
             self.document.odd.setdefault(line, "a name without a value")
             self.stack[-1].key, self.stack[-1].wants_value = None, False
@@ -151,24 +149,29 @@ class _Reader:
 def read_json(lines: Iterable[Line]) -> Document:
     """All values of the lines. Total; time grows with the text."""
     reader = _Reader()
+    stack = reader.stack
     last = 0
     for line in lines:
         last = line.number
         for found in TOKEN.finditer(line.text):
             kind = found.lastgroup
             if kind == "punctuation":
-                reader.punctuation(found[0], line.number)
+                char = found[0]
+                if char == ":" and stack and stack[-1].key is not None:  # nearly half of all
+                    stack[-1].wants_value = True
+                elif char != "," or not stack or stack[-1].key is not None:
+                    reader.punctuation(char, last)
             elif kind == "string":
-                reader.string(found[0], line.number)
+                reader.string(found[0], last)
             elif kind == "word":
-                frame = reader.stack[-1] if reader.stack else None
+                frame = stack[-1] if stack else None
                 if frame is None or (frame.node.members is not None and not frame.wants_value) or not _is_literal(found[0]):
-                    reader.document.odd.setdefault(line.number, "not JSON")
+                    reader.document.odd.setdefault(last, "not JSON")
                 else:
-                    reader.value(Node(line.number, line.number, text="" if found[0] == "null" else reader.pool(found[0])))
+                    reader.value(Node(last, last, text="" if found[0] == "null" else reader.pool(found[0])))
             elif kind == "odd":
-                reader.document.odd.setdefault(line.number, "not JSON")
-    for frame in reader.stack:
+                reader.document.odd.setdefault(last, "not JSON")
+    for frame in stack:
         frame.node.end = max(frame.node.end, last)
     return reader.document
 

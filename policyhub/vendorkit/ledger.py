@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
+from types import TracebackType
 
 from policyhub.domain.device_config import Unparsed
 from policyhub.vendorkit.blocks import Block, Line, Lines
@@ -92,8 +92,12 @@ class LineLedger:
     _unparsed: dict[int, Unparsed] = field(default_factory=dict)
 
     def understood(self, *numbers: int) -> None:
+        books = self._books
         for number in numbers:
-            self._book(number, UNDERSTOOD)
+            if number < len(books):
+                books[number] |= UNDERSTOOD
+            else:
+                self._book(number, UNDERSTOOD)
 
     def _book(self, number: int, mark: int) -> None:
         try:
@@ -109,14 +113,9 @@ class LineLedger:
         """The first reason given for a line stays."""
         self._unparsed.setdefault(line.number, Unparsed(line.number, line.text[:MAX_TEXT], reason))
 
-    @contextmanager
-    def booking(self, line: Line) -> Iterator[None]:
+    def booking(self, line: Line) -> _Booking:
         """What is read inside makes the line understood, or unparsed for the reason that it raises."""
-        try:
-            yield
-            self.understood(line.number)
-        except NotUnderstood as reason:
-            self.unparsed(line, str(reason))
+        return _Booking(self, line)
 
     def ignore(self, line: Line, reason: str = "may hold a rule") -> None:
         """For a line ignored by its place (a certificate); a sensitive one becomes unparsed instead."""
@@ -214,3 +213,21 @@ class LineLedger:
     @property
     def unparsed_lines(self) -> tuple[Unparsed, ...]:
         return tuple(self._unparsed[number] for number in sorted(self._unparsed))
+
+
+class _Booking:
+    __slots__ = ("_ledger", "_line")
+
+    def __init__(self, ledger: LineLedger, line: Line) -> None:
+        self._ledger = ledger
+        self._line = line
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
+        if error is None:
+            self._ledger.understood(self._line.number)
+        elif isinstance(error, NotUnderstood):
+            self._ledger.unparsed(self._line, str(error))
+            return True
+        return False

@@ -75,7 +75,9 @@ class _Reader:
         at = 0
         while (begin := self.text.find("<", at)) >= 0:
             self.words(self.text[at:begin], at)
-            opener = next((pair for pair in SPECIAL if self.text.startswith(pair[0], begin)), ("<", ">"))
+            opener = ("<", ">")
+            if self.text.startswith(("<!", "<?"), begin):  # few are
+                opener = next(pair for pair in SPECIAL if self.text.startswith(pair[0], begin))
             end = self.text.find(opener[1], begin + len(opener[0]))
             if end < 0:
                 self.odd(begin, "a tag does not end")
@@ -115,6 +117,9 @@ class _Reader:
             self.close(end)
 
     def end_tag(self, name: str, begin: int, end: int) -> None:
+        if self.stack and self.stack[-1].tag == name:  # most do
+            self.close(end)
+            return
         if not any(element.tag == name for element in self.stack):
             self.odd(begin, f"nothing is open that </{name[:40]}> closes")
             return
