@@ -94,7 +94,7 @@ def read_counters(text: str, file: str) -> list[Reading]:
 def _json_rows(text: str, file: str) -> Iterable[tuple[int | None, Mapping[str, Any]]]:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput.at(file, getattr(error, "lineno", None), f"not JSON ({error})", FORM) from None
     rows = found.get("readings") if isinstance(found, dict) else found
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

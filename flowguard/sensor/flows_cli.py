@@ -17,7 +17,7 @@ from flowguard.domain.bundle import compile_bundle
 from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
 from flowguard.sensor.mirrors import clock_errors, facts_arguments, mirror_arguments, with_facts, with_mirrors
-from flowguard.sensor.records import FORMS, format_of, record_file
+from flowguard.sensor.records import FORMS, format_of, record_file, refuse_target
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
@@ -102,13 +102,23 @@ def run(args: argparse.Namespace) -> int:
         return INTERRUPTED
     report: dict[str, Any] = json.loads(body)
     _print(body.decode() + "\n" if args.format == "json" else (exports_as_text if args.exports else as_text)(report))
-    damaged = [point["error"] for point in report["points"] if point["error"]]
+    damaged = [line for point in report["points"] if (line := point["error"] or nothing_read(point))]
     for line in damaged:
         sys.stderr.write(f"policyhub flows: partial result: {line}\n")
     if damaged:
         return PARTIAL
     found = any(Severity(verdict["severity"]).rank > Severity.INFO.rank for verdict in report["verdicts"])
     return FINDINGS if found else CLEAN
+
+
+def nothing_read(point: dict[str, Any]) -> str | None:
+    """Why a capture says nothing although it has packets: none of them could be decoded. None for every other."""
+    if not point.get("packets") or point.get("decode_errors") != point["packets"]:
+        return None
+    why = ", ".join(sorted(point["headers"]["errors"]))
+    return (
+        f"{point['file']}: none of {point['packets']} packets could be read ({why}). Capture Ethernet or IP, and 64 bytes or more"
+    )
 
 
 def _analyse(args: argparse.Namespace) -> bytes:
@@ -125,6 +135,8 @@ def _analyse(args: argparse.Namespace) -> bytes:
     if not args.records:
         return analyse()
     kind = format_of(args.records, args.records_format)
+    named = [args.identities, args.queues, args.point_facts, *(text.partition("=")[2] for text in args.counters)]
+    refuse_target(args.records, [*(path for _, path in request.points), *filter(None, named)])
     with record_file(args.records, kind) as write:
         return analyse(records=FORMS[kind], write=write, progress=_progress if sys.stderr.isatty() else None)
 
@@ -259,7 +271,7 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 18:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of flows")
     return int(text)
 

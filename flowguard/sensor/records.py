@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
@@ -39,7 +39,7 @@ def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
 
     Raises BadInput when the file cannot be written or Parquet's library is not installed.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays, what it points to is written
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     arrow = import_arrow() if kind == "parquet" else None
     try:
@@ -55,7 +55,18 @@ def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
         why = error.strerror or str(error)
         raise BadInput(f"{path}: cannot be written ({why}). Free space or name another place; nothing was left behind") from None
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder that takes no writes has nothing to remove
+            part.unlink(missing_ok=True)
+
+
+def refuse_target(path: str, inputs: Iterable[str]) -> None:
+    """Raises BadInput for a name that a new file must not take the place of: what is being read, or a device (/dev/null)."""
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        raise BadInput(f"--records {path}: no ordinary file, and would be replaced by one. Name a file")
+    read = next((name for name in inputs if os.path.realpath(name) == os.path.realpath(path)), None)
+    if read:
+        raise BadInput(f"--records {path}: is read by this run, and would be overwritten. Name another file")
 
 
 def import_arrow() -> Any:

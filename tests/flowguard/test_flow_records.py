@@ -19,7 +19,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 
 import native_capture
 from flowguard.sensor import records as records_module
-from flowguard.sensor.records import ParquetWriter, record_file
+from flowguard.sensor.records import ParquetWriter, record_file, refuse_target
 from policyhub.domain.errors import BadInput
 from tests.support.capture_files import write_capture
 
@@ -151,6 +151,33 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run([*FLOWS, path, "--records", old], capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 2 and "cannot be written" in done.stderr and len(done.stderr.splitlines()) == 1
     assert old.read_text() == "of the last run" and len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("kind", ["the capture", "a link to it", "a device"])
+def test_what_must_not_be_replaced_by_records_is_refused(tmp_path: Path, kind: str) -> None:
+    path = capture(tmp_path / "x.pcap")
+    before = path.read_bytes()
+    target = path
+    if kind != "the capture":
+        target = tmp_path / "link"
+        target.symlink_to(path if kind == "a link to it" else "/dev/null")
+    with pytest.raises(BadInput, match="Name a"):
+        refuse_target(str(target), ["-", str(path)])
+    assert path.read_bytes() == before
+
+
+def test_a_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
+    link = tmp_path / "link.ndjson"
+    link.symlink_to(tmp_path / "x.ndjson")
+    with record_file(str(link), "ndjson") as write:
+        write(b"{}")
+    assert link.is_symlink() and (tmp_path / "x.ndjson").read_bytes() == b"{}"
+
+
+def test_a_capture_of_which_no_packet_can_be_read_is_no_clean_result(tmp_path: Path) -> None:
+    path = write_capture(tmp_path / "x.pcap", [(START, b"")] * 3, "pcap-ns-le")
+    done = subprocess.run([*FLOWS, path], capture_output=True, text=True)
+    assert done.returncode == 3 and "none of 3 packets could be read" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
