@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use nc_correlate::{identity_of, Again, Gone, Look, Matcher, Sighting};
 use nc_decode::{Packet, Stop};
-use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
-use nc_flow::{
-    Ahead, Counted, FlowKey, FlowTable, Fragments, KeyedState, Limits, Signature, Signatures, TcpEvent, TcpTracker,
-};
+use nc_detect::{Bundle, Judge, Name, Place, Verdict};
+use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures, TcpEvent, TcpTracker};
 
+use crate::account::{is_judged, note, Breach, Ground};
 use crate::clocks::Clocks;
 use crate::fabric::Fabric;
+use crate::flows::{ports, Flows};
 use crate::limits::Limits as Used;
 use crate::names::Names;
 use crate::observe::{Observation, Observer};
@@ -21,18 +21,19 @@ use crate::queues::Queues;
 const SECOND: u64 = 1_000_000_000;
 /// A conversation without a packet for this long is over, where flows may be forgotten.
 pub(crate) const IDLE_NS: u64 = 300 * SECOND;
-/// How often packet time wakes the judge.
 /// Two captures that were begun and ended together differ by this much at most where the last packets are lost.
 const EDGE_NS: u64 = 10_000_000;
-const TICK_NS: u64 = SECOND / 10;
+/// How often packet time wakes the judge.
+pub(crate) const TICK_NS: u64 = SECOND / 10;
 /// Flow number of a packet whose flow found no room.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
-/// Sizes; all memory of the engine follows from them. `sweep`: flow records looked at per tick for being idle. `observe`: rows per
+/// Sizes; all memory of the engine follows from them. `flows`: in all `shards` of the flow table together. `sweep`: flow records looked at per tick for being idle. `observe`: rows per
 /// second are kept; `path`: delays and rewrites are kept for a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub flows: usize,
+    pub shards: usize,
     pub idle_ns: Option<u64>,
     pub sweep: usize,
     pub in_flight: usize,
@@ -44,7 +45,8 @@ pub(crate) struct Size {
 /// The engine's memory. Feed packets in order of time.
 pub(crate) struct Core {
     pub points: Vec<Point>,
-    pub flows: FlowTable,
+    pub flows: Flows,
+    pub ground: Arc<Ground>,
     pub judge: Judge,
     pub path: Option<Path>,
     pub clocks: Clocks,
@@ -61,11 +63,11 @@ pub(crate) struct Core {
     observers: Vec<Observer>,
     incomplete: Vec<u64>,
     pub realms: Vec<String>,
-    fragments: Fragments,
+    pub fragments: Fragments,
     hashers: (KeyedState, KeyedState),
     vanished: Vec<Gone>,
     now_ns: u64,
-    sweep: usize,
+    pub sweep: usize,
     next_tick_ns: u64,
     second: Option<u64>,
     /// Packets seen at one point only whose window had not passed when the capture ended.
@@ -76,11 +78,19 @@ impl Core {
     pub fn new(names: &[String], size: Size, signatures: Arc<Signatures>) -> Self {
         let several = names.len() > 1;
         let tracker = || several.then(|| TcpTracker::new(size.flows));
-        let places = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
+        let places: Vec<Place> = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
         let window_ns = SECOND;
+        let ground = Ground {
+            places: places.clone(),
+            realms: vec![String::new()],
+            bundle: None,
+            generation: 0,
+            signatures: Arc::clone(&signatures),
+        };
         Self {
             points: names.iter().map(|name| Point::new(name.clone(), tracker())).collect(),
-            flows: FlowTable::new(Limits { flows: size.flows, idle_ns: size.idle_ns }),
+            flows: Flows::new(Limits { flows: size.flows, idle_ns: size.idle_ns }, size.shards),
+            ground: Arc::new(ground),
             judge: Judge::new(places),
             path: (several && size.path).then(|| Path::new(names.len())),
             clocks: Clocks::unknown(names.len()),
@@ -120,7 +130,14 @@ impl Core {
             matcher.set_window(bundle.match_window_ms * 1_000_000);
         }
         self.limits = Used::of(&bundle);
-        self.judge.set_bundle(bundle);
+        self.judge.set_bundle(Arc::clone(&bundle));
+        self.ground = Arc::new(Ground {
+            places: self.judge.places().to_vec(),
+            realms: self.realms.clone(),
+            bundle: Some(bundle),
+            generation: self.judge.generation() as u16,
+            signatures: Arc::clone(&self.signatures),
+        });
     }
 
     /// Replay and measure these queues.
@@ -131,20 +148,15 @@ impl Core {
         self.queues = Some(queues);
     }
 
-    /// A handful of packets of a point that stands alone: what they need is brought near, then they are accounted, one by one.
-    /// `ahead`: room that is used again and again.
-    pub fn packets(&mut self, number: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
+    /// A handful of packets of a point that stands alone: bring near what they will need. They are accounted afterwards, one by one.
+    /// `ahead`: what was worked out, of each that [`Ahead::is_for`].
+    pub fn look_ahead(&self, number: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
         let realm = self.points[usize::from(number)].realm;
         let whole = packets.iter().filter(|packet| Ahead::is_for(packet));
         ahead.clear();
         ahead.extend(whole.map(|packet| self.flows.ahead(&FlowKey::of(packet, realm, ports(packet)))));
         ahead.iter_mut().for_each(|ahead| self.flows.meet(ahead));
         ahead.iter().for_each(|ahead| self.flows.meet_more(ahead));
-        let mut ahead = ahead.iter();
-        for packet in packets {
-            let ahead = if Ahead::is_for(packet) { ahead.next() } else { None };
-            self.account(number, packet, ahead);
-        }
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
@@ -152,32 +164,25 @@ impl Core {
         self.account(number, packet, None);
     }
 
+    /// `ahead`: what was worked out of it before.
     #[inline]
-    fn account(&mut self, number: u16, packet: &Packet, ahead: Option<&Ahead>) {
-        self.advance(packet.ts_ns);
-        let point = &mut self.points[usize::from(number)];
-        if let Some(queues) = self.queues.as_mut().filter(|_| point.packets == 0) {
-            queues.begin(number, packet.ts_ns);
-        }
-        point.count(packet);
+    pub fn account(&mut self, number: u16, packet: &Packet, ahead: Option<&Ahead>) {
+        self.begin(number, packet);
         if !packet.is_ip() {
-            if packet.has_bth || packet.stop != Stop::None {
-                self.fabric(number, packet, true);
-            }
             return;
         }
-        if let Some(observer) = self.observers.get_mut(usize::from(number)) {
-            observer.count(packet);
-        }
         if let Some(ahead) = ahead.filter(|_| self.matcher.is_none()) {
-            let seen = self.flows.observe_ahead(ahead, number, packet);
-            return self.account_alone(seen, number, packet);
+            let shard = ahead.place();
+            let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
+            return self.account_alone(shard, seen, number, packet);
         }
+        let point = &mut self.points[usize::from(number)];
         let ports = if packet.is_fragment() { self.fragments.ports(packet) } else { ports(packet) };
         let key = FlowKey::of(packet, point.realm, ports);
         let Some(matcher) = &mut self.matcher else {
-            let seen = self.flows.observe(key, number, packet);
-            return self.account_alone(seen, number, packet);
+            let shard = self.flows.shard_of(&key);
+            let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
+            return self.account_alone(shard, seen, number, packet);
         };
         let id = identity_of(packet, key.realm, &self.hashers);
         let sighting = matcher.sight(id, number, packet);
@@ -191,59 +196,81 @@ impl Core {
         match sighting {
             Sighting::Again(again) => self.again(number, packet, &again),
             Sighting::First => {
-                let seen = self.flows.observe(key, number, packet);
-                let (flow, _) = self.note_payload(seen, packet);
+                let flow = self.first(key, number, packet);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.remember(id, number, packet, flow);
-                }
-                self.queue_first(number, packet, flow);
-                if flow != NO_FLOW {
-                    self.judge_host(flow, number, packet);
                 }
             }
         }
     }
 
-    /// Numbers of the points of a realm.
-    pub fn points_of(&self, realm: u16) -> impl Iterator<Item = u16> + '_ {
-        let points = self.points.iter().enumerate().filter(move |(_, point)| point.realm == realm);
-        points.map(|(number, _)| number as u16)
+    /// What comes before a packet's flow: time goes on, the point counts it; all of a frame without IP.
+    #[inline]
+    pub fn begin(&mut self, number: u16, packet: &Packet) {
+        self.advance(packet.ts_ns);
+        let point = &mut self.points[usize::from(number)];
+        if let Some(queues) = self.queues.as_mut().filter(|_| point.packets == 0) {
+            queues.begin(number, packet.ts_ns);
+        }
+        point.count(packet);
+        if !packet.is_ip() {
+            if packet.has_bth || packet.stop != Stop::None {
+                self.fabric(number, packet, true);
+            }
+        } else if let Some(observer) = self.observers.get_mut(usize::from(number)) {
+            observer.count(packet);
+        }
     }
 
-    /// The rest, where no other point may show the packet again.
+    /// The rest, where no other point may show the packet again. `seen`: what the table of this shard says.
     #[inline]
-    fn account_alone(&mut self, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) {
-        let (flow, event) = self.note_payload(seen, packet);
+    fn account_alone(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) {
+        let (flow, event) = self.note(shard, seen, number, packet);
         self.count_tcp(number, packet, event);
-        if self.queues.is_some() {
-            self.queue_first(number, packet, flow);
-        }
-        if flow != NO_FLOW && self.judge.bundle().is_some() {
-            self.judge_host(flow, number, packet);
+        if self.queues.is_some() || !self.limits.is_empty() {
+            self.hold_against(self.flows.number(shard, flow), number, packet);
         }
         if packet.has_bth {
             self.fabric(number, packet, true);
         }
     }
 
-    /// What the payload told goes to the packet's flow. Returns the flow, and what the packet counts as there.
-    #[inline]
-    fn note_payload(&mut self, seen: Option<(u32, TcpEvent)>, packet: &Packet) -> (u32, TcpEvent) {
-        let Some((flow, event)) = seen else {
-            return (NO_FLOW, TcpEvent::default());
-        };
-        if packet.name != 0 {
-            self.flows.name_server(flow, packet.name);
-        }
-        if packet.signature != 0 && !event.retransmitted {
-            self.flows.sighted(flow, packet, &self.signatures);
-        }
-        (flow, event)
+    /// A packet that no other point showed before: its flow.
+    fn first(&mut self, key: FlowKey, number: u16, packet: &Packet) -> u32 {
+        let shard = self.flows.shard_of(&key);
+        let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
+        let flow = self.note(shard, seen, number, packet).0;
+        let flow = self.flows.number(shard, flow);
+        self.hold_against(flow, number, packet);
+        flow
     }
 
-    /// Signatures of this flow's conversation that enough packets showed, and how many did.
-    pub fn signatures_of(&self, flow: u32) -> impl Iterator<Item = (&Arc<Signature>, u32)> {
-        named(&self.flows, &self.signatures, flow)
+    #[inline]
+    fn note(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) -> (u32, TcpEvent) {
+        let Self { flows, ground, judge, points, verdicts, .. } = self;
+        note(&mut flows.tables_mut()[shard], ground, seen, packet, |breach| {
+            breach.charge(judge, ground, (number, &points[usize::from(number)]), packet, verdicts);
+        })
+    }
+
+    /// Queues, hours and peaks.
+    fn hold_against(&mut self, flow: u32, number: u16, packet: &Packet) {
+        self.queue_first(number, packet, flow);
+        if flow != NO_FLOW && !self.limits.is_empty() && is_judged(packet) {
+            self.judge_limits(flow, number, packet);
+        }
+    }
+
+    /// A breach that another thread found in a packet that was begun here.
+    pub fn charge(&mut self, number: u16, packet: &Packet, breach: &Breach) {
+        let Self { ground, judge, points, verdicts, .. } = self;
+        breach.charge(judge, ground, (number, &points[usize::from(number)]), packet, verdicts);
+    }
+
+    /// Numbers of the points of a realm.
+    pub fn points_of(&self, realm: u16) -> impl Iterator<Item = u16> + '_ {
+        let points = self.points.iter().enumerate().filter(move |(_, point)| point.realm == realm);
+        points.map(|(number, _)| number as u16)
     }
 
     fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
@@ -283,29 +310,7 @@ impl Core {
         self.offend(again.flow, number, packet, change, new_flow);
     }
 
-    /// Is the mark its sender's own? ICMP errors carry the mark of the packet they answer; only echo is judged.
-    fn judge_host(&mut self, number: u32, point: u16, packet: &Packet) {
-        let Some(bundle) = self.judge.bundle() else { return };
-        if packet.is_icmp() && !packet.is_echo() {
-            return;
-        }
-        let generation = self.judge.generation() as u16;
-        if self.flows.flow(number).who_version != generation {
-            let key = self.flows.key(number);
-            let who = bundle.find(&self.realms[usize::from(key.realm)], key.version, key.src);
-            let flow = self.flows.flow_mut(number);
-            (flow.dscp.who, flow.who_version) = (who, generation);
-        }
-        let flow = self.flows.flow_mut(number);
-        if let Some(name) = bundle.breach(flow.dscp.who, packet.dscp) {
-            let new_flow = flow.dscp.first_time(packet.dscp, Counted::Offence);
-            self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
-        }
-        if !self.limits.is_empty() {
-            self.judge_limits(number, point, packet);
-        }
-    }
-
+    /// `what`: the verdict's name, the mark, and the one it was changed to.
     pub(crate) fn offend(
         &mut self,
         number: u32,
@@ -314,26 +319,14 @@ impl Core {
         what: (Name, u8, Option<u8>),
         new_flow: bool,
     ) {
-        let (flow, key) = (self.flows.flow(number), self.flows.key(number));
-        let offence = Offence {
-            name: what.0,
-            key: &key,
-            server_port: self.flows.server_port(number),
-            who: flow.dscp.who,
-            dscp: what.1,
-            point,
-            ts_ns: packet.ts_ns,
-            frame_len: packet.frame_len,
-            ip_id: packet.ip_id,
-            new_flow,
-            changed_to: what.2,
-            told: None,
-        };
-        // A rewritten mark is measured where it arrives, among packets of the new mark.
-        let dscp = what.2.unwrap_or(what.1);
-        let place = &self.points[usize::from(point)];
-        let named = named(&self.flows, &self.signatures, number).map(|(signature, _)| signature);
-        self.judge.offend(&offence, named, |second| place.class_bytes(second, dscp), &mut self.verdicts);
+        let (flows, flow) = self.flows.at(number);
+        let breach = Breach { changed_to: what.2, ..Breach::of(flows, flow, what.0, what.1, new_flow) };
+        self.charge(point, packet, &breach);
+    }
+
+    /// Whether a packet of this time makes the flow table look for conversations that are over.
+    pub fn is_due(&self, ts_ns: u64) -> bool {
+        ts_ns >= self.next_tick_ns
     }
 
     /// Packet time goes on.
@@ -423,25 +416,6 @@ impl Core {
     }
 }
 
-/// As [`Fragments::ports`] says of whole packets.
-fn ports(packet: &Packet) -> (u16, u16) {
-    if packet.is_icmp() {
-        (0, 0)
-    } else {
-        (packet.sport, packet.dport)
-    }
-}
-
-fn named<'a>(
-    flows: &FlowTable,
-    signatures: &'a Signatures,
-    flow: u32,
-) -> impl Iterator<Item = (&'a Arc<Signature>, u32)> + use<'a> {
-    let known = flows.tally(flow).into_iter();
-    let named = known.filter_map(|(number, packets)| Some((signatures.get(number)?, packets)));
-    named.filter(|(signature, packets)| *packets >= signature.packets)
-}
-
 /// A bit for each point whose capture ran at that time, give or take [`EDGE_NS`]: what it did not show may be lost.
 fn running(points: &[Point], ns: u64) -> u32 {
     let begun = |point: &Point| point.first_ns.is_some_and(|first| first <= ns.saturating_add(EDGE_NS));
@@ -450,7 +424,7 @@ fn running(points: &[Point], ns: u64) -> u32 {
 }
 
 /// `running`: points whose captures ran then. `vanished`: packets of flows that pass other points as well.
-fn unmatched(flows: &mut FlowTable, gone: &Gone, running: u32, vanished: &mut Vec<Gone>, path: &mut Option<Path>) {
+fn unmatched(flows: &mut Flows, gone: &Gone, running: u32, vanished: &mut Vec<Gone>, path: &mut Option<Path>) {
     if let Some(path) = path.as_mut().filter(|_| gone.flow != NO_FLOW) {
         path.ended(gone, running);
     }

@@ -7,9 +7,13 @@ use nc_detect::{Bundle, BundleError};
 use proptest::prelude::*;
 
 use crate::core::{Core, Size};
+use crate::health_rows::Sums;
+use crate::keeper::{sum_up, Keeper};
+use crate::recording::{Sink, Stopped};
 
 const SIZE: Size = Size {
     flows: 1_000,
+    shards: 2,
     idle_ns: Some(5_000_000_000),
     sweep: 16_384,
     in_flight: 64,
@@ -29,6 +33,19 @@ fn bundle() -> Result<Arc<Bundle>, BundleError> {
 
 fn names_of(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("p{n}")).collect()
+}
+
+/// Takes what comes.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn block(&mut self, _: &[u8]) -> Result<(), Stopped> {
+        Ok(())
+    }
+
+    fn tick(&mut self, _: u64, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
 }
 
 fn core(points: usize) -> Core {
@@ -114,19 +131,20 @@ proptest! {
         let mut core = core(1);
         packets.iter().for_each(|packet| core.packet(0, packet));
         for (number, flow) in core.flows.iter() {
-            let health = core.flows.health(number).troubles;
+            let (table, number) = core.flows.at(number);
+            let health = table.health(number).troubles;
             prop_assert_eq!(health.retransmitted, health.fast + health.timeout + health.spurious + health.out_of_order);
             prop_assert!(u64::from(health.duplicate_acks) <= flow.packets());
-            let media = core.flows.media(number);
+            let media = table.media(number);
             prop_assert!(media.is_none_or(|media| media.packets <= flow.packets()));
         }
-        let mut sums = crate::health_rows::Sums::new(1);
-        sums.choose_all(&core);
-        core.flows.conversations().for_each(|ways| sums.sum(&core, ways));
-        let rows = sums.rows(&core);
-        let streams = core.flows.iter().filter(|(number, _)| core.flows.media(*number).is_some()).count();
+        let mut keepers = Keeper::for_each(2, None, None);
+        sum_up(1, &mut keepers, &core, None, &mut Nobody).expect("nobody stops it");
+        let sums = keepers.into_iter().map(|keeper| keeper.sums).collect();
+        let rows = Sums::of(core.flows.tables(), sums).rows(&core);
+        let streams = core.flows.tables().iter().flat_map(|table| table.iter().filter(|(number, _)| table.media(*number).is_some()));
         prop_assert_eq!((rows.points.len(), rows.directions), (1, core.flows.iter().count()));
-        prop_assert_eq!(rows.media.len(), streams);
+        prop_assert_eq!(rows.media.len(), streams.count());
         prop_assert!(rows.services.len() <= 4);
     }
 }

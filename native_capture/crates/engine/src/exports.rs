@@ -14,7 +14,7 @@ use nc_source::{CaptureFile, Code, Frame, SourceError};
 use crate::exports_report::write;
 use crate::listener::Listener;
 use crate::offline::AnalyseError;
-use crate::recording::{Form, Recorder, Sink};
+use crate::recording::{Form, Outlet, Recorder, Sink};
 
 /// Flows told apart in a report.
 const FLOWS: usize = 1 << 20;
@@ -48,7 +48,7 @@ pub fn analyse_exports(request: ExportRequest, sink: &mut dyn Sink) -> Result<Ve
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
     let mut run = Run {
         listener: Listener::new(&names, FLOWS, false),
-        recorder: request.records.map(Recorder::new),
+        recorder: request.records.map(|form| (Recorder::new(form), Outlet::new(form))),
         messages: 0,
         sink,
     };
@@ -66,15 +66,16 @@ pub fn analyse_exports(request: ExportRequest, sink: &mut dyn Sink) -> Result<Ve
         files.push(file);
     }
     run.listener.finish();
-    if let Some(recorder) = &mut run.recorder {
-        recorder.hand_over(run.sink, true)?;
+    if let Some((recorder, outlet)) = &mut run.recorder {
+        recorder.take(true).map_or(Ok(()), |chunk| outlet.give(chunk, run.sink))?;
+        outlet.finish(run.sink)?;
     }
     Ok(write(&mut run.listener, &files, request.top))
 }
 
 struct Run<'s> {
     listener: Listener,
-    recorder: Option<Recorder>,
+    recorder: Option<(Recorder, Outlet)>,
     messages: u64,
     sink: &'s mut dyn Sink,
 }
@@ -151,7 +152,7 @@ impl Run<'_> {
     ) -> Result<Option<(usize, String)>, AnalyseError> {
         let Self { listener, recorder, .. } = self;
         let heard = listener.hear(point, exporter, ts_ns, bytes, &mut |record| {
-            if let Some(recorder) = recorder {
+            if let Some((recorder, _)) = recorder {
                 recorder.write(record, None);
             }
         });
@@ -159,12 +160,12 @@ impl Run<'_> {
         if let Some((at, what)) = &fault {
             listener.posts[point].trouble.get_or_insert_with(|| format!("{place}, byte {at} of the message: {what}"));
         }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.hand_over(self.sink, false)?;
+        if let Some((recorder, outlet)) = &mut self.recorder {
+            recorder.take(false).map_or(Ok(()), |chunk| outlet.give(chunk, self.sink))?;
         }
         self.messages += 1;
         if self.messages % TICK == 0 {
-            self.sink.tick(self.messages, self.recorder.as_ref().map_or(0, |recorder| recorder.records))?;
+            self.sink.tick(self.messages, self.recorder.as_ref().map_or(0, |(recorder, _)| recorder.records))?;
         }
         Ok(fault)
     }

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use nc_decode::proto;
 use nc_detect::ServerPort;
-use nc_flow::{address, protocol, FlowHealth, KeyedState, ResponseTimes, RoundTrips, Service};
+use nc_flow::{address, protocol, FlowHealth, FlowTable, KeyedState, ResponseTimes, RoundTrips, Service};
 use serde::Serialize;
 
 use crate::core::Core;
@@ -95,14 +95,14 @@ struct ResponseRow {
 }
 
 /// One side of a service's round trips.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Trips {
     one_each: Vec<u64>,
     min_ns: Option<u64>,
     max_ns: Option<u64>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Sum {
     sums: HealthSums,
     /// What clients asked for, and how many did.
@@ -114,12 +114,17 @@ struct Sum {
 type Key = (u16, Service);
 type Services = HashMap<Key, Sum, KeyedState>;
 
-/// Sums of conversations, of those that the table has let go and at the end of those it holds.
+/// Sums of conversations of one table: of those that it has let go and at the end of those it holds. `points`: by number, as far as any
+/// was seen.
 pub(crate) struct Sums {
     points: Vec<HealthSums>,
     services: Services,
     /// A bit for each hash of a service that is there: most conversations have none, and to know that needs no look at the services.
     is_chosen: Vec<u64>,
+    /// Most troubled services, and most media of conversations let go.
+    most: usize,
+    /// Conversations whose service another table may tell apart.
+    later: Vec<[u32; 2]>,
     media: Vec<StreamOf>,
     directions: usize,
 }
@@ -133,36 +138,82 @@ pub(crate) struct SumRows<'a> {
 }
 
 impl Sums {
-    /// `points`: how many there are.
-    pub fn new(points: usize) -> Self {
-        let points = vec![HealthSums::default(); points];
-        let (services, is_chosen) = (Services::default(), vec![0; CHOSEN / 64]);
-        Self { points, services, is_chosen, media: Vec::new(), directions: 0 }
+    /// One for each of `tables`.
+    pub fn for_each(tables: usize) -> Vec<Self> {
+        let hasher = KeyedState::default();
+        let one = |_| Self {
+            points: Vec::new(),
+            services: Services::with_hasher(hasher.clone()),
+            is_chosen: vec![0; CHOSEN / 64],
+            most: MOST / tables,
+            later: Vec::new(),
+            media: Vec::new(),
+            directions: 0,
+        };
+        (0..tables).map(one).collect()
     }
 
     /// Look at what the table lets go now.
-    pub fn note_gone(&mut self, core: &Core) {
-        core.flows.gone().for_each(|(ways, _)| self.choose(core, ways));
-        core.flows.gone().for_each(|(ways, _)| self.add(core, ways));
-        let room = MOST.saturating_sub(self.media.len());
-        let gone = core.flows.gone().flat_map(|(ways, _)| ways);
-        self.media.extend(gone.filter_map(|number| stream_of(core, number)).take(room));
+    pub fn note_gone(&mut self, flows: &FlowTable) {
+        flows.gone().for_each(|(ways, _)| self.choose(flows, ways));
+        flows.gone().for_each(|(ways, _)| self.add(flows, ways, None));
+        let room = self.most.saturating_sub(self.media.len());
+        let gone = flows.gone().flat_map(|(ways, _)| ways);
+        self.media.extend(gone.filter_map(|number| stream_of(flows, number)).take(room));
+    }
+
+    /// Bits of the services that these tell apart; none of one alone, which knows them.
+    pub fn chosen(all: &[&Self]) -> Option<Vec<u64>> {
+        let mut bits = vec![0; CHOSEN / 64];
+        for sums in all {
+            bits.iter_mut().zip(&sums.is_chosen).for_each(|(bits, more)| *bits |= more);
+        }
+        Some(bits).filter(|_| all.len() > 1)
+    }
+
+    /// Those of several tables as if of one.
+    pub fn of(tables: &[FlowTable], mut all: Vec<Self>) -> Self {
+        let later: Vec<_> = all.iter_mut().map(|sums| std::mem::take(&mut sums.later)).collect();
+        let mut all = all.into_iter();
+        let first = all.next().unwrap_or_else(|| Self::for_each(1).remove(0));
+        let mut sums = all.fold(first, Self::merge);
+        for (flows, ways) in
+            tables.iter().zip(later).flat_map(|(flows, later)| later.into_iter().map(move |ways| (flows, ways)))
+        {
+            let Some(talk) = measured(flows, ways) else { continue };
+            let key = (flows.flow(talk).point, flows.service(talk));
+            if let Some(sum) = sums.services.get_mut(&key) {
+                count(flows, talk, &key.1, Some(sum), None);
+            }
+        }
+        sums
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        self.points.resize(self.points.len().max(other.points.len()), HealthSums::default());
+        self.points.iter_mut().zip(&other.points).for_each(|(sum, more)| sum.merge(more));
+        other.services.into_iter().for_each(|(key, sum)| self.services.entry(key).or_default().merge(sum));
+        self.media.extend(other.media);
+        self.directions += other.directions;
+        self
     }
 
     /// Once all packets are counted, before any conversation that the table holds is summed up.
-    pub fn choose_all(&mut self, core: &Core) {
-        core.flows.conversations().for_each(|ways| self.choose(core, ways));
+    pub fn choose_all(&mut self, flows: &FlowTable) {
+        flows.conversations().for_each(|ways| self.choose(flows, ways));
     }
 
-    /// Sum up a conversation that the table holds.
-    pub fn sum(&mut self, core: &Core, ways: [u32; 2]) {
-        self.add(core, ways);
-        self.directions += ways.into_iter().filter(|way| core.flows.flow(*way).packets() > 0).count();
-        self.media.extend(ways.into_iter().filter_map(|number| stream_of(core, number)));
+    /// Sum up a conversation that the table holds. `others`: bits of services that other tables tell apart, in whose sums it will be counted
+    /// later.
+    pub fn sum(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
+        self.add(flows, ways, others);
+        self.directions += ways.into_iter().filter(|way| flows.flow(*way).packets() > 0).count();
+        self.media.extend(ways.into_iter().filter_map(|number| stream_of(flows, number)));
     }
 
     /// Directions summed up, sums of each point, the services with most answers first, and media.
-    pub fn rows(self, core: &Core) -> SumRows<'_> {
+    pub fn rows(mut self, core: &Core) -> SumRows<'_> {
+        self.points.resize(core.points.len(), HealthSums::default());
         SumRows {
             directions: self.directions,
             points: self.points,
@@ -172,41 +223,61 @@ impl Sums {
     }
 
     /// Services that answered something, and those in trouble, are told apart.
-    fn choose(&mut self, core: &Core, ways: [u32; 2]) {
-        let Some(talk) = measured(core, ways) else { return };
-        let troubled = || self.services.len() < MOST && core.flows.is_troubled(talk);
-        if core.flows.has_answered(talk) || troubled() {
-            let key = (core.flows.flow(talk).point, core.flows.service(talk));
+    fn choose(&mut self, flows: &FlowTable, ways: [u32; 2]) {
+        let Some(talk) = measured(flows, ways) else { return };
+        let troubled = || self.services.len() < self.most && flows.is_troubled(talk);
+        if flows.has_answered(talk) || troubled() {
+            let key = (flows.flow(talk).point, flows.service(talk));
             let bit = bit(&self.services, &key);
             self.is_chosen[bit / 64] |= 1 << (bit % 64);
             self.services.entry(key).or_default();
         }
     }
 
-    fn add(&mut self, core: &Core, ways: [u32; 2]) {
-        let Some(talk) = measured(core, ways) else { return };
-        let whole = core.flows.is_answered(talk);
-        let service = core.flows.service(talk);
-        let key = (core.flows.flow(talk).point, service);
+    /// `others`: see [`Sums::sum`].
+    fn add(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
+        let Some(talk) = measured(flows, ways) else { return };
+        let key = (flows.flow(talk).point, flows.service(talk));
         let bit = bit(&self.services, &key);
-        let is_chosen = self.is_chosen[bit / 64] >> (bit % 64) & 1 != 0;
-        let mut sum = if is_chosen { self.services.get_mut(&key) } else { None };
-        let is_tcp = service.proto == proto::TCP;
-        if let Some(sum) = &mut sum {
-            sum.sums.conversations += u64::from(!is_tcp);
-            sum.name(core.flows.name(talk));
+        let is_in = |chosen: &[u64]| chosen[bit / 64] >> (bit % 64) & 1 != 0;
+        let sum = if is_in(&self.is_chosen) { self.services.get_mut(&key) } else { None };
+        if sum.is_none() && others.is_some_and(is_in) {
+            self.later.push(ways);
         }
-        for number in [talk, talk ^ 1].into_iter().filter(|_| is_tcp) {
-            let (flow, health) = (core.flows.flow(number), core.flows.health_but_times(number));
-            if flow.packets() == 0 {
-                continue;
+        count(flows, talk, &key.1, sum, Some(&mut self.points));
+    }
+}
+
+/// Count one conversation in its service and at its point.
+#[inline]
+fn count(
+    flows: &FlowTable,
+    talk: u32,
+    service: &Service,
+    mut sum: Option<&mut Sum>,
+    mut points: Option<&mut Vec<HealthSums>>,
+) {
+    let (whole, is_tcp) = (flows.is_answered(talk), service.proto == proto::TCP);
+    if let Some(sum) = &mut sum {
+        sum.sums.conversations += u64::from(!is_tcp);
+        sum.name(flows.name(talk), 1);
+    }
+    for number in [talk, talk ^ 1].into_iter().filter(|_| is_tcp) {
+        let flow = flows.flow(number);
+        if flow.packets() == 0 {
+            continue;
+        }
+        let (health, segments) = (flows.health_but_times(number), flows.data_segments(number));
+        if let Some(points) = &mut points {
+            let point = usize::from(flow.point);
+            if point >= points.len() {
+                points.resize(point + 1, HealthSums::default());
             }
-            let segments = core.flows.data_segments(number);
-            self.points[usize::from(flow.point)].add(&health, segments, whole, number == talk);
-            if let Some(sum) = &mut sum {
-                sum.sums.add(&health, segments, whole, number == talk);
-                sum.add_trips(&core.flows.round_trips(number), core.flows.key(number).dport == service.port);
-            }
+            points[point].add(&health, segments, whole, number == talk);
+        }
+        if let Some(sum) = &mut sum {
+            sum.sums.add(&health, segments, whole, number == talk);
+            sum.add_trips(&flows.round_trips(number), flows.key(number).dport == service.port);
         }
     }
 }
@@ -217,18 +288,18 @@ fn bit(services: &Services, key: &Key) -> usize {
 }
 
 /// A conversation by which services are judged, by the number of a direction that was seen.
-fn measured(core: &Core, [one, other]: [u32; 2]) -> Option<u32> {
-    let seen = if core.flows.flow(one).packets() > 0 { one } else { other };
-    Some(seen).filter(|talk| core.flows.is_measured(*talk))
+fn measured(flows: &FlowTable, [one, other]: [u32; 2]) -> Option<u32> {
+    let seen = if flows.flow(one).packets() > 0 { one } else { other };
+    Some(seen).filter(|talk| flows.is_measured(*talk))
 }
 
 fn rows(core: &Core, services: Services) -> Vec<ServiceRow<'_>> {
     let mut all: Vec<_> = services.into_iter().map(|(key, sum)| (core.flows.responses(&key.1), key, sum)).collect();
     all.sort_unstable_by_key(|(times, key, sum)| {
-        let answers = times.map_or(0, ResponseTimes::count);
+        let answers = times.as_ref().map_or(0, ResponseTimes::count);
         (std::cmp::Reverse((answers, sum.sums.conversations)), *key)
     });
-    all.into_iter().take(ROWS).map(|(times, key, sum)| row(core, key, sum, times)).collect()
+    all.into_iter().take(ROWS).map(|(times, key, sum)| row(core, key, sum, times.as_ref())).collect()
 }
 
 fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {
@@ -256,6 +327,21 @@ fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&Respo
 }
 
 impl HealthSums {
+    fn merge(&mut self, other: &Self) {
+        self.conversations += other.conversations;
+        self.half_seen += other.half_seen;
+        self.unanswered += other.unanswered;
+        self.data_segments += other.data_segments;
+        self.retransmitted += other.retransmitted;
+        self.fast += other.fast;
+        self.timeout += other.timeout;
+        self.spurious += other.spurious;
+        self.out_of_order += other.out_of_order;
+        self.duplicate_acks += other.duplicate_acks;
+        self.zero_window_ns = self.zero_window_ns.saturating_add(other.zero_window_ns);
+        self.resets += other.resets;
+    }
+
     /// `is_first`: of the directions of a conversation.
     fn add(&mut self, health: &FlowHealth, data_segments: u32, whole: bool, is_first: bool) {
         let troubles = &health.troubles;
@@ -277,12 +363,19 @@ impl HealthSums {
 }
 
 impl Sum {
-    fn name(&mut self, asked: u16) {
+    fn name(&mut self, asked: u16, times: u64) {
         if let Some((_, count)) = self.names.iter_mut().find(|(number, _)| *number == asked) {
-            *count += 1;
+            *count += times;
         } else if asked != 0 && self.names.len() < NAMES {
-            self.names.push((asked, 1));
+            self.names.push((asked, times));
         }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.sums.merge(&other.sums);
+        other.names.into_iter().for_each(|(asked, times)| self.name(asked, times));
+        self.client.merge(other.client);
+        self.server.merge(other.server);
     }
 
     fn add_trips(&mut self, trips: &RoundTrips, to_server: bool) {
@@ -295,6 +388,12 @@ impl Sum {
 }
 
 impl Trips {
+    fn merge(&mut self, other: Self) {
+        self.one_each.extend(other.one_each);
+        self.min_ns = self.min_ns.into_iter().chain(other.min_ns).min();
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     fn row(mut self) -> TripsRow {
         self.one_each.sort_unstable();
         let middle = self.one_each.len().saturating_sub(1) / 2;

@@ -1,17 +1,21 @@
 //! Puts the rooms together: packets of several observation points in one order of time, through matching, flow table
 //! and judge, to a report (files) or to batches (live).
 
+mod account;
 mod clocks;
 mod core;
 #[cfg(test)]
 mod core_tests;
+mod crew;
 mod exports;
 mod exports_report;
 mod fabric;
 mod fault_rows;
 mod feed;
+mod flows;
 mod health_rows;
 mod inspect;
+mod keeper;
 mod lane;
 mod largest;
 mod layers;
@@ -28,6 +32,7 @@ mod offline;
 mod outbox;
 mod path;
 mod path_rows;
+mod pipeline;
 mod point;
 mod queue_rows;
 mod queue_watch;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use nc_flow::{SignatureError, Signatures};
 use nc_source::{drop_privileges, Ring, RingSettings, SourceError};
 
 use crate::core::{Core, Size, IDLE_NS};
+use crate::crew::lock;
 use crate::feed::{Feed, FileFeed, RingFeed};
 use crate::lane::{earliest, Lane};
 use crate::outbox::{Health, Outbox, PointHealth};
@@ -32,6 +33,7 @@ const MAX_WAITING: usize = 1 << 20;
 const MAX_POINTS: usize = 32;
 const SIZE: Size = Size {
     flows: 1 << 18,
+    shards: 1,
     idle_ns: Some(IDLE_NS),
     sweep: 16_384,
     in_flight: 1 << 19,
@@ -86,11 +88,6 @@ struct Shared {
     stop: AtomicBool,
     next_bundle: Mutex<Option<Arc<Bundle>>>,
     records: Mutex<Vec<u8>>,
-}
-
-/// A lock is poisoned only by a panic elsewhere, which `poll` reports by itself.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The owner's end. Dropping it ends the capture.
@@ -288,9 +285,10 @@ impl Worker {
     fn export(&mut self, is_end: bool) {
         let Some(exporting) = &mut self.exporting else { return };
         let mut bytes = Vec::new();
+        let (flows, ground) = (&mut self.core.flows.tables_mut()[0], &self.core.ground);
         match is_end {
-            true => exporting.finish(&mut self.core, &mut bytes),
-            false => exporting.step(&mut self.core, self.newest_ns, &mut bytes),
+            true => exporting.finish(flows, ground, &mut bytes),
+            false => exporting.step(flows, ground, self.newest_ns, &mut bytes),
         }
         let mut waiting = lock(&self.shared.records);
         if waiting.len() + bytes.len() <= MAX_RECORDS {

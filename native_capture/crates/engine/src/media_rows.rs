@@ -1,6 +1,6 @@
 //! RTP streams, and what a listener would think of them: `flows[].rtp`, and all of them in `media`.
 
-use nc_flow::{address, FlowKey, Media};
+use nc_flow::{address, FlowKey, FlowTable, Media};
 use serde::Serialize;
 
 use crate::core::Core;
@@ -51,8 +51,8 @@ pub(crate) struct StreamRow<'a> {
 /// A stream, its flow and the point that saw it.
 pub(crate) type StreamOf = (Media, FlowKey, u16);
 
-pub(crate) fn stream_of(core: &Core, number: u32) -> Option<StreamOf> {
-    Some((core.flows.media(number)?, core.flows.key(number), core.flows.flow(number).point))
+pub(crate) fn stream_of(flows: &FlowTable, number: u32) -> Option<StreamOf> {
+    Some((flows.media(number)?, flows.key(number), flows.flow(number).point))
 }
 
 /// Those that lost the greatest share first.

@@ -7,27 +7,29 @@ use std::sync::Arc;
 
 use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
-use nc_flow::{SignatureError, Signatures};
-use nc_records::End;
+use nc_flow::{Ahead, SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
 use crate::clocks::Clocks;
 use crate::core::{Core, Size, IDLE_NS};
+use crate::flows::SHARDS;
 use crate::health_rows::Sums;
+use crate::keeper::{self, Keeper};
 use crate::lane::{earliest, Lane};
-use crate::largest::Largest;
 use crate::names::Names;
+use crate::pipeline::share_out;
 use crate::queues::Queues;
 use crate::reading::{Block, Blocks};
-use crate::recording::{Form, Recorder, Sink, Stopped};
+use crate::recording::{Form, Outlet, Sink, Stopped};
 use crate::report;
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
 /// Packets whose memory is fetched together.
-const BATCH: usize = 32;
+pub(crate) const BATCH: usize = 32;
 const SIZE: Size = Size {
     flows: 4 << 20,
+    shards: 1,
     idle_ns: None,
     sweep: 1_024,
     in_flight: 1 << 20,
@@ -57,8 +59,9 @@ pub struct Request {
     /// Write every flow down, too. A flow of a point that stands alone ends after 300 s without a packet then and makes room; with
     /// several points all are kept until the end, because only then it is known what was lost between them.
     pub records: Option<Form>,
-    /// Threads that may work at once, this one among them: one keeps account of all packets in their order, each other one reads
-    /// and decodes a file for it. The report is the same to the byte for every number.
+    /// Threads that may work at once, this one among them. They share out the packets of a single file. Of several files, of a pipe,
+    /// and with queues or with hours and peaks of identities, one thread accounts all packets in their order and each other one reads and
+    /// decodes a file for it. The report is the same to the byte for every number.
     pub threads: usize,
 }
 
@@ -132,7 +135,7 @@ impl Input {
     }
 
     /// Up to `most` packets in the file's own order; none at the end.
-    fn next(&mut self, most: usize, names: &mut Names) -> &mut [Packet] {
+    pub fn next(&mut self, most: usize, names: &mut Names) -> &mut [Packet] {
         if self.taken == self.block.packets.len() && !self.block.is_last {
             self.renew();
         }
@@ -172,45 +175,50 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     check(&request)?;
     let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
     let signatures = Arc::new(signatures);
-    let mut inputs = Vec::new();
-    for (point, (_, path)) in request.points.iter().enumerate() {
-        let file = CaptureFile::open(path).map_err(AnalyseError::Source)?;
-        // This thread is one of them.
-        let blocks = Blocks::new(file, &signatures, point + 1 < request.threads).map_err(no_thread)?;
-        inputs.push(Input::new(point as u16, path.clone(), blocks));
-    }
+    let open = |(_, path): &(String, PathBuf)| CaptureFile::open(path);
+    let files = request.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(AnalyseError::Source)?;
     let clocks = clocks(&request)?;
-    let mut run = Run::new(&request, signatures)?;
+    let mut run = Run::new(&request, Arc::clone(&signatures))?;
     if let Some(bundle) = request.bundle {
         run.core.set_bundle(Arc::new(bundle));
+    }
+    let shares = run.may_share_out(&request.points);
+    let mut inputs = Vec::new();
+    for (point, ((_, path), file)) in request.points.iter().zip(files).enumerate() {
+        // This thread is one of them.
+        let ahead = !shares && point + 1 < request.threads;
+        let blocks = Blocks::new(file, &signatures, ahead).map_err(no_thread)?;
+        inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
     if inputs.len() > 1 {
         run.core.clocks = clocks;
         inputs.iter_mut().zip(&run.core.clocks.offsets).for_each(|(input, ns)| input.offset_ns = *ns);
     }
-    if let [input] = inputs.as_mut_slice() {
-        run.alone(input, sink)?;
-    } else {
-        run.together(&mut inputs, sink)?;
+    match inputs.as_mut_slice() {
+        [input] if shares => run.shared(input, sink)?,
+        [input] => run.alone(input, sink)?,
+        several => run.together(several, sink)?,
     }
     run.report(&inputs, request.top, sink)
 }
 
-/// One run over files. `largest`: of the flows that the table has let go.
+/// One run over files. `keepers`: one for each table of flows.
 struct Run {
     core: Core,
     verdicts: HashMap<String, Verdict>,
-    recorder: Option<Recorder>,
-    largest: Largest,
-    sums: Sums,
+    keepers: Vec<Keeper>,
+    outlet: Option<Outlet>,
     packets: u64,
+    threads: usize,
 }
 
 impl Run {
     fn new(request: &Request, signatures: Arc<Signatures>) -> Result<Self, AnalyseError> {
         let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
-        let forgets = request.records.is_some() && names.len() == 1;
-        let mut core = Core::new(&names, Size { idle_ns: forgets.then_some(IDLE_NS), ..SIZE }, signatures);
+        let is_alone = names.len() == 1;
+        let forgets = request.records.is_some() && is_alone;
+        let shards = if is_alone { SHARDS } else { 1 };
+        let mut core = Core::new(&names, Size { idle_ns: forgets.then_some(IDLE_NS), shards, ..SIZE }, signatures);
         if forgets {
             core.flows.hold_gone();
         }
@@ -221,9 +229,27 @@ impl Run {
             }
             core.set_queues(queues);
         }
-        let recorder = request.records.map(Recorder::new);
-        let (largest, sums) = (Largest::new(request.top), Sums::new(names.len()));
-        Ok(Self { core, verdicts: HashMap::new(), recorder, largest, sums, packets: 0 })
+        let keepers = Keeper::for_each(shards, request.records, request.top);
+        let (outlet, threads) = (request.records.map(Outlet::new), request.threads);
+        Ok(Self { core, verdicts: HashMap::new(), keepers, outlet, packets: 0, threads })
+    }
+
+    /// Whether threads may share out the packets: of a file, which always comes to its end, when nothing that a shard decides depends
+    /// on the packets of others.
+    fn may_share_out(&self, points: &[(String, PathBuf)]) -> bool {
+        let is_file = matches!(points, [(_, path)] if path.is_file());
+        self.threads > 1 && is_file && self.core.queues.is_none() && self.core.limits.is_empty()
+    }
+
+    fn shared(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let Self { core, verdicts, keepers, outlet, packets, threads } = self;
+        share_out(core, input, keepers, *threads, &mut |core, count, chunks| {
+            for chunk in chunks {
+                outlet.as_mut().map_or(Ok(()), |outlet| outlet.give(chunk, sink))?;
+            }
+            keep_latest(&mut core.verdicts, verdicts);
+            tick(packets, count, outlet.as_ref(), sink)
+        })
     }
 
     /// One file alone is taken in its own order, a handful of packets at a time.
@@ -234,9 +260,27 @@ impl Run {
             if packets.is_empty() {
                 return Ok(());
             }
-            self.core.packets(0, packets, &mut ahead);
+            self.core.look_ahead(0, packets, &mut ahead);
+            let mut met = ahead.iter();
+            for packet in packets.iter() {
+                if self.core.is_due(packet.ts_ns) {
+                    self.drain(sink)?;
+                }
+                let ahead = if Ahead::is_for(packet) { met.next() } else { None };
+                self.core.account(0, packet, ahead);
+            }
             self.settle(packets.len() as u64, sink)?;
         }
+    }
+
+    /// Write down conversations that are over.
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let Self { core, keepers, outlet, .. } = self;
+        let Some(outlet) = outlet else { return Ok(()) };
+        for (keeper, flows) in keepers.iter_mut().zip(core.flows.tables_mut()) {
+            keeper.drain(flows, &core.ground).map_or(Ok(()), |chunk| outlet.give(chunk, sink))?;
+        }
+        Ok(())
     }
 
     /// Several files by the times of their packets.
@@ -256,42 +300,32 @@ impl Run {
         if !self.core.verdicts.is_empty() {
             keep_latest(&mut self.core.verdicts, &mut self.verdicts);
         }
-        let has_gone = self.core.flows.gone().next().is_some();
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| has_gone) {
-            self.largest.note(&self.core);
-            self.sums.note_gone(&self.core);
-            recorder.drain(&mut self.core, sink)?;
-        }
-        let before = self.packets / TICK;
-        self.packets += count;
-        if self.packets / TICK > before {
-            sink.tick(self.packets, self.recorder.as_ref().map_or(0, |recorder| recorder.records))?;
-        }
-        Ok(())
+        tick(&mut self.packets, count, self.outlet.as_ref(), sink)
     }
 
     fn report(mut self, inputs: &[Input], top: Option<usize>, sink: &mut dyn Sink) -> Result<Vec<u8>, AnalyseError> {
         self.core.finish();
         keep_latest(&mut self.core.verdicts, &mut self.verdicts);
-        if let Some(recorder) = &mut self.recorder {
-            self.largest.note(&self.core);
-            self.sums.note_gone(&self.core);
-            recorder.drain(&mut self.core, sink)?;
+        self.drain(sink)?;
+        let Self { core, verdicts, mut keepers, mut outlet, packets, threads } = self;
+        keeper::sum_up(threads, &mut keepers, &core, outlet.as_mut(), sink)?;
+        if let Some(outlet) = outlet {
+            sink.tick(packets, outlet.records)?;
         }
-        self.sums.choose_all(&self.core);
-        for ways in self.core.flows.conversations() {
-            self.sums.sum(&self.core, ways);
-            if let Some(recorder) = &mut self.recorder {
-                recorder.add(&self.core, ways, End::Forced);
-                recorder.hand_over(sink, false)?;
-            }
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.hand_over(sink, true)?;
-            sink.tick(self.packets, recorder.records)?;
-        }
-        Ok(report::write(&self.core, inputs, self.verdicts.into_values().collect(), top, self.largest, self.sums))
+        let (largest, sums): (_, Vec<Sums>) = keepers.into_iter().map(|keeper| (keeper.largest, keeper.sums)).unzip();
+        let sums = Sums::of(core.flows.tables(), sums);
+        Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, largest, sums))
     }
+}
+
+/// After `count` packets more: is anybody still interested?
+fn tick(packets: &mut u64, count: u64, outlet: Option<&Outlet>, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    let before = *packets / TICK;
+    *packets += count;
+    if *packets / TICK > before {
+        sink.tick(*packets, outlet.map_or(0, |outlet| outlet.records))?;
+    }
+    Ok(())
 }
 
 fn no_thread(error: std::io::Error) -> AnalyseError {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use nc_decode::NO_VLAN;
-use nc_flow::{DscpCount, Flow, Gone};
-use nc_records::{write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
+use nc_flow::{DscpCount, Flow, FlowTable, Gone};
+use nc_records::{renumber, write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
 
-use crate::core::Core;
+use crate::account::Ground;
 
 /// Bytes of a block of lines or messages, rows of a block of columns: few calls, and what is copied is still in the caches.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -43,46 +43,51 @@ enum Writer {
 pub(crate) struct Recorder {
     writer: Writer,
     bytes: Vec<u8>,
-    has_begun: bool,
     /// Records written: directions with packets.
     pub records: u64,
+    /// Sequence number that the bytes begin with, and records written before.
+    first: u32,
+    before: u64,
+}
+
+/// Bytes of a recorder that are ready. `first`: the sequence number they begin with, `count`: by how much it rises; `records`: in them,
+/// or waiting for the next one.
+pub(crate) struct Chunk {
+    bytes: Vec<u8>,
+    first: u32,
+    count: u32,
+    records: u64,
 }
 
 impl Recorder {
     pub fn new(form: Form) -> Self {
-        let mut bytes = Vec::new();
         let writer = match form {
             Form::Ndjson => Writer::Ndjson,
             Form::Columns => Writer::Columns(Block::default()),
-            Form::Ipfix { domain, limit } => {
-                let writer = IpfixWriter::new(domain, limit);
-                writer.templates(0, &mut bytes);
-                Writer::Ipfix(writer)
-            }
+            Form::Ipfix { domain, limit } => Writer::Ipfix(IpfixWriter::new(domain, limit)),
         };
-        Self { writer, bytes, has_begun: false, records: 0 }
+        Self { writer, bytes: Vec::new(), records: 0, first: 0, before: 0 }
     }
 
     /// Write down what the table has let go of.
-    pub fn drain(&mut self, core: &mut Core, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        for (ways, why) in core.flows.gone() {
-            self.add(core, ways, if why == Gone::Idle { End::Idle } else { End::NoRoom });
+    pub fn drain(&mut self, flows: &mut FlowTable, ground: &Ground) {
+        for (ways, why) in flows.gone() {
+            self.add(flows, ground, ways, if why == Gone::Idle { End::Idle } else { End::NoRoom });
         }
-        core.flows.let_go();
-        self.hand_over(sink, false)
+        flows.let_go();
     }
 
     /// Write down one conversation.
-    pub fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
-        let [one, other] = ways.map(|way| core.flows.flow(way).packets() > 0);
+    pub fn add(&mut self, flows: &FlowTable, ground: &Ground, ways: [u32; 2], ended: End) {
+        let [one, other] = ways.map(|way| flows.flow(way).packets() > 0);
         match (one, other) {
             (true, true) => {
-                let [first, second] = ways.map(|way| record(core, way, ended));
+                let [first, second] = ways.map(|way| record(flows, ground, way, ended));
                 let (first, second) = if answers(&first) { (second, first) } else { (first, second) };
                 self.write(&first, Some(&second));
             }
             (false, false) => {}
-            _ => self.write(&record(core, ways[usize::from(other)], ended), None),
+            _ => self.write(&record(flows, ground, ways[usize::from(other)], ended), None),
         }
     }
 
@@ -105,23 +110,86 @@ impl Recorder {
         }
     }
 
-    /// Give a block away when it is full, or in any case at the end. One of columns comes even without rows: it names them.
-    pub fn hand_over(&mut self, sink: &mut dyn Sink, is_end: bool) -> Result<(), Stopped> {
+    pub fn is_full(&self) -> bool {
+        match &self.writer {
+            Writer::Columns(block) => block.rows() >= BLOCK_ROWS,
+            _ => self.bytes.len() >= BLOCK_BYTES,
+        }
+    }
+
+    /// A block that is full; at the end one that is not, too.
+    pub fn take(&mut self, is_end: bool) -> Option<Chunk> {
+        let mut count = 0;
         match &mut self.writer {
-            Writer::Columns(block)
-                if block.rows() >= BLOCK_ROWS || (is_end && (block.rows() > 0 || !self.has_begun)) =>
-            {
-                self.has_begun = true;
-                sink.block(&block.take())?;
+            Writer::Columns(block) if block.rows() >= BLOCK_ROWS || (is_end && block.rows() > 0) => {
+                let bytes = block.take();
+                return Some(self.chunk(bytes, count));
             }
-            Writer::Ipfix(writer) if is_end => writer.flush(&mut self.bytes),
+            Writer::Ipfix(writer) => {
+                if is_end {
+                    writer.flush(&mut self.bytes);
+                }
+                count = writer.sequence().wrapping_sub(self.first);
+            }
             _ => {}
         }
-        if self.bytes.len() >= BLOCK_BYTES || (is_end && !self.bytes.is_empty()) {
-            sink.block(&self.bytes)?;
-            self.bytes.clear();
+        if self.bytes.len() < BLOCK_BYTES && (!is_end || self.bytes.is_empty()) {
+            return None;
         }
-        Ok(())
+        let bytes = std::mem::take(&mut self.bytes);
+        Some(self.chunk(bytes, count))
+    }
+
+    fn chunk(&mut self, bytes: Vec<u8>, count: u32) -> Chunk {
+        let chunk = Chunk { bytes, first: self.first, count, records: self.records - self.before };
+        self.first = self.first.wrapping_add(count);
+        self.before = self.records;
+        chunk
+    }
+}
+
+/// Puts what recorders have ready one after the other, as if one had written it all.
+pub(crate) struct Outlet {
+    form: Form,
+    has_begun: bool,
+    sequence: u32,
+    pub records: u64,
+}
+
+impl Outlet {
+    pub fn new(form: Form) -> Self {
+        Self { form, has_begun: false, sequence: 0, records: 0 }
+    }
+
+    pub fn give(&mut self, mut chunk: Chunk, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        if let Form::Ipfix { .. } = self.form {
+            renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
+            self.sequence = self.sequence.wrapping_add(chunk.count);
+        }
+        self.records += chunk.records;
+        self.begin(sink)?;
+        sink.block(&chunk.bytes)
+    }
+
+    /// A file of IPFIX begins with its templates.
+    fn begin(&mut self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Ok(());
+        }
+        let Form::Ipfix { domain, limit } = self.form else { return Ok(()) };
+        let mut bytes = Vec::new();
+        IpfixWriter::new(domain, limit).templates(0, &mut bytes);
+        sink.block(&bytes)
+    }
+
+    /// The end. A block of columns comes even without rows: it names them.
+    pub fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let is_empty = !self.has_begun;
+        self.begin(sink)?;
+        match self.form {
+            Form::Columns if is_empty => sink.block(&Block::default().take()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -142,32 +210,36 @@ const LOOKS_PER_TEMPLATE: u64 = 6;
 
 impl Exporting {
     pub fn new(form: Form) -> Self {
-        Self { recorder: Recorder::new(form), told: HashMap::new(), next_look_ns: 0, looks: 0 }
+        let mut recorder = Recorder::new(form);
+        if let Writer::Ipfix(writer) = &recorder.writer {
+            writer.templates(0, &mut recorder.bytes);
+        }
+        Self { recorder, told: HashMap::new(), next_look_ns: 0, looks: 0 }
     }
 
     /// Write down what has ended, and, now and then, what lasts; `now_ns`: packet time. Messages are appended to `out`.
-    pub fn step(&mut self, core: &mut Core, now_ns: u64, out: &mut Vec<u8>) {
-        for (ways, why) in core.flows.gone() {
-            self.add(core, ways, if why == Gone::Idle { End::Idle } else { End::NoRoom });
+    pub fn step(&mut self, flows: &mut FlowTable, ground: &Ground, now_ns: u64, out: &mut Vec<u8>) {
+        for (ways, why) in flows.gone() {
+            self.add(flows, ground, ways, if why == Gone::Idle { End::Idle } else { End::NoRoom });
             for way in ways {
                 self.told.remove(&way);
             }
         }
-        core.flows.let_go();
+        flows.let_go();
         if now_ns >= self.next_look_ns {
             self.next_look_ns = now_ns + LOOK_NS;
             self.looks += 1;
-            self.look(core, now_ns);
+            self.look(flows, ground, now_ns);
         }
         out.append(&mut self.recorder.bytes);
     }
 
-    fn look(&mut self, core: &Core, now_ns: u64) {
-        let due: Vec<[u32; 2]> = core.flows.conversations().filter(|ways| self.is_due(core, *ways, now_ns)).collect();
+    fn look(&mut self, flows: &FlowTable, ground: &Ground, now_ns: u64) {
+        let due: Vec<[u32; 2]> = flows.conversations().filter(|ways| self.is_due(flows, *ways, now_ns)).collect();
         for ways in due {
-            self.add(core, ways, End::Active);
-            for way in ways.into_iter().filter(|way| core.flows.flow(*way).packets() > 0) {
-                self.told.insert(way, record(core, way, End::Active).without_names());
+            self.add(flows, ground, ways, End::Active);
+            for way in ways.into_iter().filter(|way| flows.flow(*way).packets() > 0) {
+                self.told.insert(way, record(flows, ground, way, End::Active).without_names());
             }
         }
         self.flush();
@@ -178,19 +250,19 @@ impl Exporting {
         }
     }
 
-    fn is_due(&self, core: &Core, ways: [u32; 2], now_ns: u64) -> bool {
+    fn is_due(&self, flows: &FlowTable, ways: [u32; 2], now_ns: u64) -> bool {
         ways.iter().any(|way| {
-            let flow = core.flows.flow(*way);
+            let flow = flows.flow(*way);
             let since_ns = self.told.get(way).and_then(|told| told.last_ns).unwrap_or(flow.first_ns);
             let told = self.told.get(way).and_then(|told| told.packets).unwrap_or(0);
             flow.packets() > told && since_ns.saturating_add(ACTIVE_NS) <= now_ns
         })
     }
 
-    fn add(&mut self, core: &Core, ways: [u32; 2], ended: End) {
+    fn add(&mut self, flows: &FlowTable, ground: &Ground, ways: [u32; 2], ended: End) {
         let since = |way: u32| {
             let whole =
-                Some(way).filter(|way| core.flows.flow(*way).packets() > 0).map(|way| record(core, way, ended))?;
+                Some(way).filter(|way| flows.flow(*way).packets() > 0).map(|way| record(flows, ground, way, ended))?;
             let news = match self.told.get(&way) {
                 Some(told) => whole.since(told),
                 None => whole,
@@ -208,10 +280,10 @@ impl Exporting {
     }
 
     /// The end: everything.
-    pub fn finish(&mut self, core: &mut Core, out: &mut Vec<u8>) {
-        self.step(core, 0, out);
-        for ways in core.flows.conversations() {
-            self.add(core, ways, End::Forced);
+    pub fn finish(&mut self, flows: &mut FlowTable, ground: &Ground, out: &mut Vec<u8>) {
+        self.step(flows, ground, 0, out);
+        for ways in flows.conversations() {
+            self.add(flows, ground, ways, End::Forced);
         }
         self.flush();
         out.append(&mut self.recorder.bytes);
@@ -224,20 +296,15 @@ fn answers(record: &Record<'_>) -> bool {
 }
 
 /// One direction as a record.
-pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
-    let (flow, key) = (core.flows.flow(number), core.flows.key(number));
-    let place = core.judge.places().get(usize::from(flow.point));
-    let realm = place.map_or("", |place| place.realm.as_str());
-    let name = |address| {
-        let bundle = core.judge.bundle()?;
-        Some(Cow::Borrowed(bundle.identity(bundle.find(realm, key.version, address))?.name.as_str()))
-    };
+fn record<'a>(flows: &'a FlowTable, ground: &'a Ground, number: u32, ended: End) -> Record<'a> {
+    let (flow, key) = (flows.flow(number), flows.key(number));
+    let name = |address| ground.name_of(flow.point, key.version, address).map(Cow::Borrowed);
     let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
     Record {
         source: Source::Packets,
         exporter: None,
-        point: Cow::Borrowed(&core.points[usize::from(flow.point)].name),
-        realm: Cow::Borrowed(realm),
+        point: Cow::Borrowed(ground.places.get(usize::from(flow.point)).map_or("", |place| &place.name)),
+        realm: Cow::Borrowed(ground.realm_of(flow.point)),
         version: key.version,
         src: key.src,
         dst: key.dst,
@@ -246,7 +313,7 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
         proto: key.proto,
         vlan: tag(key.vlan >> 16),
         inner_vlan: tag(key.vlan & 0xffff),
-        server_port: Some(core.flows.server_port(number)),
+        server_port: Some(flows.server_port(number)),
         packets: Some(flow.packets()),
         bytes: Some(flow.bytes()),
         ip_bytes: Some(flow.ip_bytes()),
@@ -254,8 +321,8 @@ pub(crate) fn record(core: &Core, number: u32, ended: End) -> Record<'_> {
         first_ns: Some(flow.first_ns),
         last_ns: Some(flow.last_ns),
         marks: marks(flow),
-        tcp: tcp(core, number, key.proto),
-        signatures: core.signatures_of(number).map(|(signature, _)| Cow::Borrowed(signature.name.as_str())).collect(),
+        tcp: tcp(flows, number, key.proto),
+        signatures: signatures(flows, ground, number),
         src_name: name(key.src),
         dst_name: name(key.dst),
         ended: Some(ended),
@@ -270,12 +337,17 @@ fn marks(flow: &Flow) -> Marks {
     }
 }
 
+fn signatures<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -> Vec<Cow<'a, str>> {
+    let named = ground.signatures_in(flows.tally(number));
+    named.map(|(signature, _)| Cow::Borrowed(signature.name.as_str())).collect()
+}
+
 /// In the order of [`nc_records::TCP`]; nothing is known of what is no TCP.
-fn tcp(core: &Core, number: u32, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
+fn tcp(flows: &FlowTable, number: u32, proto: u8) -> [Option<u64>; nc_records::TCP_COUNTS] {
     if proto != nc_decode::proto::TCP {
         return Default::default();
     }
-    let c = core.flows.tcp(number);
+    let c = flows.tcp(number);
     let all = [c.data_segments, c.retransmitted, c.syn_retransmitted, c.fin_retransmitted, c.zero_window];
     all.map(Some)
 }
@@ -290,11 +362,12 @@ mod tests {
     use nc_records::{Heard, Reader};
 
     use super::*;
-    use crate::core::{Size, IDLE_NS};
+    use crate::core::{Core, Size, IDLE_NS};
 
     const SECOND: u64 = 1_000_000_000;
     const SIZE: Size = Size {
         flows: 100,
+        shards: 1,
         idle_ns: Some(IDLE_NS),
         sweep: 100,
         in_flight: 64,
@@ -343,9 +416,9 @@ mod tests {
         let mut bytes = Vec::new();
         for second in 100..250 {
             core.packet(0, &packet(second, if second < 110 { 46 } else { 0 }));
-            exporting.step(&mut core, second * SECOND, &mut bytes);
+            exporting.step(&mut core.flows.tables_mut()[0], &core.ground, second * SECOND, &mut bytes);
         }
-        exporting.finish(&mut core, &mut bytes);
+        exporting.finish(&mut core.flows.tables_mut()[0], &core.ground, &mut bytes);
         let parts = told(&bytes);
         assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), 150);
         assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), 15_000);
@@ -363,9 +436,9 @@ mod tests {
         let mut bytes = Vec::new();
         for second in [100, 101, 170, 900] {
             core.packet(0, &packet(second, 0));
-            exporting.step(&mut core, second * SECOND, &mut bytes);
+            exporting.step(&mut core.flows.tables_mut()[0], &core.ground, second * SECOND, &mut bytes);
         }
-        exporting.finish(&mut core, &mut bytes);
+        exporting.finish(&mut core.flows.tables_mut()[0], &core.ground, &mut bytes);
         assert_eq!(
             told(&bytes).iter().map(|part| (part.0, part.3)).collect::<Vec<_>>(),
             [(3, End::Active), (1, End::Forced)]

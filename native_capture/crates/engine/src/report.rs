@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use nc_decode::{proto, NO_VLAN};
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Flow, Signature, Strength, TcpCounts, Transport, Visibility};
+use nc_flow::{address, protocol, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility};
 use serde::{Serialize, Serializer};
 
+use crate::account::Ground;
 use crate::core::Core;
 use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
 use crate::largest::{Largest, Row};
@@ -164,9 +165,10 @@ pub(crate) fn write(
     inputs: &[Input],
     mut verdicts: Vec<Verdict>,
     top: Option<usize>,
-    largest: Largest,
+    largest: Vec<Largest>,
     sums: Sums,
 ) -> Vec<u8> {
+    let (gone, kept) = Largest::of(core, largest);
     verdicts.sort_by(|a, b| {
         let key = |v: &Verdict| (v.first_ns, v.name, v.server_port, v.dscp);
         key(a).cmp(&key(b)).then_with(|| (&a.src, &a.dst, &a.proto).cmp(&(&b.src, &b.dst, &b.proto)))
@@ -188,8 +190,8 @@ pub(crate) fn write(
         not_visible: not_visible(core, inputs),
         not_evaluated: if has_queues { &NOT_EVALUATED } else { &NO_QUEUES },
         points,
-        flows_total: directions + largest.gone,
-        flows: largest.merge(flow_rows(core, top)),
+        flows_total: directions + gone,
+        flows: Largest::merge(kept, flow_rows(core, top), top),
         services,
         media: streams(core, media),
         verdicts,
@@ -277,7 +279,7 @@ fn flow_rows(core: &Core, top: Option<usize>) -> Vec<(u64, FlowRow<'_>)> {
     let mut all = leading(core.flows.iter(), top);
     all.sort_by_cached_key(|(number, flow)| (std::cmp::Reverse(flow.bytes()), core.flows.key(*number), flow.point));
     all.truncate(top);
-    all.into_iter().map(|(number, flow)| (flow.bytes(), flow_row(core, number, flow))).collect()
+    all.into_iter().map(|(number, flow)| (flow.bytes(), named_row(core, number))).collect()
 }
 
 /// Flows with at least as many bytes as the `top`-th largest. Each is looked at once and few are kept meanwhile.
@@ -308,17 +310,21 @@ fn prune<T>(kept: &mut Vec<(u64, u32, T)>, top: usize) -> u64 {
     least
 }
 
-pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<'a> {
-    let key = core.flows.key(number);
-    let name = |address| {
-        let bundle = core.judge.bundle()?;
-        let realm = &core.judge.places().get(usize::from(flow.point))?.realm;
-        Some(bundle.identity(bundle.find(realm, key.version, address))?.name.as_str())
-    };
-    let named = core.names.of(core.flows.name(number), &core.flows.service(number), core.points_of(key.realm));
+fn named_row(core: &Core, number: u32) -> FlowRow<'_> {
+    let (flows, number) = core.flows.at(number);
+    let service = flows.service(number);
+    let named = core.names.of(flows.name(number), &service, core.points_of(service.realm));
+    let row = flow_row(flows, &core.ground, number);
+    FlowRow { server_name: named.map(|(name, _)| name), name_source: named.map(|(_, source)| source), ..row }
+}
+
+/// Without the name of its server.
+pub(crate) fn flow_row<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -> FlowRow<'a> {
+    let (key, flow) = (flows.key(number), flows.flow(number));
+    let name = |address| ground.name_of(flow.point, key.version, address);
     let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
     FlowRow {
-        point: &core.points[usize::from(flow.point)].name,
+        point: ground.places.get(usize::from(flow.point)).map_or("", |place| &place.name),
         src: address(key.version, key.src),
         dst: address(key.version, key.dst),
         sport: key.sport,
@@ -326,7 +332,7 @@ pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<
         proto: protocol(key.proto).into_owned(),
         vlan: tag(key.vlan >> 16),
         inner_vlan: tag(key.vlan & 0xffff),
-        server_port: ServerPort::of(core.flows.server_port(number)),
+        server_port: ServerPort::of(flows.server_port(number)),
         packets: flow.packets(),
         bytes: flow.bytes(),
         first_ns: flow.first_ns,
@@ -334,14 +340,14 @@ pub(crate) fn flow_row<'a>(core: &'a Core, number: u32, flow: &Flow) -> FlowRow<
         dscp: ByMark(
             flow.marks().into_iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect(),
         ),
-        tcp: tcp_row(&core.flows.tcp(number)),
-        half_seen: !core.flows.is_answered(number),
+        tcp: tcp_row(&flows.tcp(number)),
+        half_seen: !flows.is_answered(number),
         health: (key.proto == proto::TCP)
-            .then(|| health_rows::health_row(&core.flows.health(number), core.flows.is_answered(number))),
-        rtp: core.flows.media(number).as_ref().map(media_row),
-        server_name: named.map(|(name, _)| name),
-        name_source: named.map(|(_, source)| source),
-        signatures: core.signatures_of(number).map(signature_row).collect(),
+            .then(|| health_rows::health_row(&flows.health(number), flows.is_answered(number))),
+        rtp: flows.media(number).as_ref().map(media_row),
+        server_name: None,
+        name_source: None,
+        signatures: ground.signatures_in(flows.tally(number)).map(signature_row).collect(),
         identity: Ends { src: name(key.src), dst: name(key.dst) },
     }
 }

@@ -16,6 +16,7 @@ pub struct Ahead {
     pub(crate) tag: u32,
     pub(crate) number: u32,
     pub(crate) way: u8,
+    place: u8,
 }
 
 impl Ahead {
@@ -23,7 +24,18 @@ impl Ahead {
     #[inline]
     pub(crate) fn of(key: &FlowKey) -> Self {
         let (both, way) = key.conversation();
-        Self { both, vlan: key.vlan, tag: 0, number: UNMET, way: way as u8 }
+        Self { both, vlan: key.vlan, tag: 0, number: UNMET, way: way as u8, place: 0 }
+    }
+
+    /// Worked out by the table in this place among several, below 256.
+    #[inline]
+    pub fn at(self, place: usize) -> Self {
+        Self { place: place as u8, ..self }
+    }
+
+    #[inline]
+    pub fn place(&self) -> usize {
+        usize::from(self.place)
     }
 
     /// The port that this packet goes to.

@@ -71,6 +71,19 @@ impl ResponseTimes {
         }
     }
 
+    /// Take over the times of another one.
+    pub fn merge(&mut self, other: &Self) {
+        match (&mut self.0, &other.0) {
+            (_, Kept::Few(spans)) => spans.iter().filter_map(|span| span.ns()).for_each(|ns| self.add(ns)),
+            (Kept::Many(all), Kept::Many(many)) => all.merge(many),
+            (Kept::Few(spans), Kept::Many(many)) => {
+                let mut all = many.clone();
+                spans.iter().filter_map(|span| span.ns()).for_each(|ns| all.add(ns));
+                self.0 = Kept::Many(all);
+            }
+        }
+    }
+
     pub fn count(&self) -> u64 {
         match &self.0 {
             Kept::Few(spans) => spans.len() as u64,

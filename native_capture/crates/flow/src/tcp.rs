@@ -23,6 +23,14 @@ pub struct TcpEvent {
 }
 
 impl TcpCounts {
+    pub fn merge(&mut self, other: &Self) {
+        self.data_segments += other.data_segments;
+        self.retransmitted += other.retransmitted;
+        self.syn_retransmitted += other.syn_retransmitted;
+        self.fin_retransmitted += other.fin_retransmitted;
+        self.zero_window += other.zero_window;
+    }
+
     #[inline]
     pub fn add(&mut self, event: TcpEvent) {
         self.data_segments += u64::from(event.data);

@@ -200,6 +200,11 @@ impl IpfixWriter {
         self.one = one;
     }
 
+    /// Of the next message.
+    pub fn sequence(&self) -> u32 {
+        self.sequence
+    }
+
     /// Everything that waits, as a message; nothing when nothing waits.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         if self.waiting == 0 {
@@ -236,6 +241,16 @@ impl IpfixWriter {
             out.extend_from_slice(&word.to_be_bytes());
         }
         parts.iter().for_each(|part| out.extend_from_slice(part));
+    }
+}
+
+/// Move the sequence numbers of whole messages on by `by`: what several writers wrote one after the other becomes one transport session.
+pub fn renumber(messages: &mut [u8], by: u32) {
+    let mut at = 0;
+    while let Some(head) = messages.get_mut(at..at + HEADER) {
+        let sequence = u32::from_be_bytes([head[8], head[9], head[10], head[11]]).wrapping_add(by);
+        head[8..12].copy_from_slice(&sequence.to_be_bytes());
+        at += usize::from(u16::from_be_bytes([head[2], head[3]])).max(HEADER);
     }
 }
 

@@ -14,7 +14,7 @@ mod schema;
 pub use block::Block;
 pub use bytes::Malformed;
 pub use elements::{ENTERPRISE, OWN};
-pub use ipfix::IpfixWriter;
+pub use ipfix::{renumber, IpfixWriter};
 pub use ndjson::write_line;
 pub use read::{Counters, Exporter, Heard, Reader, Tally};
 pub use record::{End, Mark, Marks, Record, Source, TCP, TCP_COUNTS};

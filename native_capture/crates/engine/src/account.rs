@@ -1,0 +1,161 @@
+//! What one table of flows makes of a packet; any thread may do it, for it needs nothing else that changes.
+
+use std::sync::Arc;
+
+use nc_decode::Packet;
+use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
+use nc_flow::{Counted, FlowKey, FlowTable, Signature, Signatures, Tally, TcpEvent};
+
+use crate::core::NO_FLOW;
+use crate::point::Point;
+
+/// What holds until there is another bundle: who is who, and the names of points, realms and signatures.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub places: Vec<Place>,
+    pub realms: Vec<String>,
+    pub bundle: Option<Arc<Bundle>>,
+    /// Of the bundle; identities that flows remember from an older one are void.
+    pub generation: u16,
+    pub signatures: Arc<Signatures>,
+}
+
+impl Ground {
+    pub fn realm_of(&self, point: u16) -> &str {
+        self.places.get(usize::from(point)).map_or("", |place| place.realm.as_str())
+    }
+
+    /// The name of whoever has this address at a point.
+    pub fn name_of(&self, point: u16, version: u8, address: u128) -> Option<&str> {
+        let bundle = self.bundle.as_ref()?;
+        Some(bundle.identity(bundle.find(self.realm_of(point), version, address))?.name.as_str())
+    }
+
+    /// Signatures of a conversation that enough packets showed, and how many did.
+    pub fn signatures_in(&self, tally: Tally) -> impl Iterator<Item = (&Arc<Signature>, u32)> {
+        let known = tally.into_iter();
+        let named = known.filter_map(|(number, packets)| Some((self.signatures.get(number)?, packets)));
+        named.filter(|(signature, packets)| *packets >= signature.packets)
+    }
+}
+
+/// A packet with a mark that its sender may not use, and what its flow was then. `changed_to`: the network changed the mark to this.
+pub(crate) struct Breach {
+    pub name: Name,
+    pub key: FlowKey,
+    pub server_port: u16,
+    pub who: u32,
+    pub dscp: u8,
+    pub new_flow: bool,
+    pub changed_to: Option<u8>,
+    pub tally: Tally,
+}
+
+impl Breach {
+    /// `number`: of the flow.
+    pub fn of(flows: &FlowTable, number: u32, name: Name, dscp: u8, new_flow: bool) -> Self {
+        Self {
+            name,
+            key: flows.key(number),
+            server_port: flows.server_port(number),
+            who: flows.flow(number).dscp.who,
+            dscp,
+            new_flow,
+            changed_to: None,
+            tally: flows.tally(number),
+        }
+    }
+
+    /// Hold it against its sender. `point`: where, by number and itself; `packet`: which one.
+    pub fn charge(
+        &self,
+        judge: &mut Judge,
+        ground: &Ground,
+        (number, point): (u16, &Point),
+        packet: &Packet,
+        verdicts: &mut Vec<Verdict>,
+    ) {
+        let offence = Offence {
+            name: self.name,
+            key: &self.key,
+            server_port: self.server_port,
+            who: self.who,
+            dscp: self.dscp,
+            point: number,
+            ts_ns: packet.ts_ns,
+            frame_len: packet.frame_len,
+            ip_id: packet.ip_id,
+            new_flow: self.new_flow,
+            changed_to: self.changed_to,
+            told: None,
+        };
+        // A rewritten mark is measured where it arrives, among packets of the new mark.
+        let dscp = self.changed_to.unwrap_or(self.dscp);
+        let named = ground.signatures_in(self.tally).map(|(signature, _)| signature);
+        judge.offend(&offence, named, |second| point.class_bytes(second, dscp), verdicts);
+    }
+}
+
+/// What a packet tells goes to its flow. `seen`: what the table made of it. Returns the number of the flow in this table ([`NO_FLOW`] when
+/// there was no room), and what the packet counts as there. A mark that is not its sender's own goes to `breach`.
+#[inline(always)]
+pub(crate) fn note(
+    flows: &mut FlowTable,
+    ground: &Ground,
+    seen: Option<(u32, TcpEvent)>,
+    packet: &Packet,
+    breach: impl FnOnce(Breach),
+) -> (u32, TcpEvent) {
+    let Some((flow, event)) = seen else { return (NO_FLOW, TcpEvent::default()) };
+    if packet.name != 0 || packet.signature != 0 {
+        note_payload(flows, ground, flow, event, packet);
+    }
+    if let Some(bundle) = &ground.bundle {
+        judge(flows, ground, bundle, flow, packet, breach);
+    }
+    (flow, event)
+}
+
+#[inline(never)]
+fn note_payload(flows: &mut FlowTable, ground: &Ground, flow: u32, event: TcpEvent, packet: &Packet) {
+    if packet.name != 0 {
+        flows.name_server(flow, packet.name);
+    }
+    if packet.signature != 0 && !event.retransmitted {
+        flows.sighted(flow, packet, &ground.signatures);
+    }
+}
+
+#[inline(never)]
+fn judge(
+    flows: &mut FlowTable,
+    ground: &Ground,
+    bundle: &Bundle,
+    flow: u32,
+    packet: &Packet,
+    breach: impl FnOnce(Breach),
+) {
+    if !is_judged(packet) {
+        return;
+    }
+    if let Some(name) = breach_of(flows, ground, bundle, flow, packet) {
+        let new_flow = flows.flow_mut(flow).dscp.first_time(packet.dscp, Counted::Offence);
+        breach(Breach::of(flows, flow, name, packet.dscp, new_flow));
+    }
+}
+
+/// ICMP errors carry the mark of the packet they answer; only echo is judged.
+pub(crate) fn is_judged(packet: &Packet) -> bool {
+    !packet.is_icmp() || packet.is_echo()
+}
+
+/// Is the mark its sender's own?
+fn breach_of(flows: &mut FlowTable, ground: &Ground, bundle: &Bundle, number: u32, packet: &Packet) -> Option<Name> {
+    if flows.flow(number).who_version != ground.generation {
+        let key = flows.key(number);
+        let who = bundle.find(&ground.realms[usize::from(key.realm)], key.version, key.src);
+        let flow = flows.flow_mut(number);
+        (flow.dscp.who, flow.who_version) = (who, ground.generation);
+    }
+    bundle.breach(flows.flow(number).dscp.who, packet.dscp)
+}

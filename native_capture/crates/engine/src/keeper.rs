@@ -1,0 +1,92 @@
+//! What is kept of the conversations of one table: records as they end, the largest of them, sums for services.
+
+use nc_flow::FlowTable;
+use nc_records::End;
+
+use crate::account::Ground;
+use crate::core::Core;
+use crate::crew::side_by_side;
+use crate::health_rows::Sums;
+use crate::largest::Largest;
+use crate::recording::{Chunk, Form, Outlet, Recorder, Sink, Stopped};
+
+/// Conversations of one table written down before the next one has its turn: whole blocks, but not too much to hold.
+const TURN: usize = 1 << 14;
+
+pub(crate) struct Keeper {
+    recorder: Option<Recorder>,
+    pub largest: Largest,
+    pub sums: Sums,
+}
+
+impl Keeper {
+    /// One for each table. `top`: rows of flows wanted.
+    pub fn for_each(tables: usize, records: Option<Form>, top: Option<usize>) -> Vec<Self> {
+        let one = |sums| Self { recorder: records.map(Recorder::new), largest: Largest::new(top), sums };
+        Sums::for_each(tables).into_iter().map(one).collect()
+    }
+
+    /// Take over what the table has let go of; bytes, when a block is full.
+    pub fn drain(&mut self, flows: &mut FlowTable, ground: &Ground) -> Option<Chunk> {
+        flows.gone().next()?;
+        self.largest.note(flows, ground);
+        self.sums.note_gone(flows);
+        let recorder = self.recorder.as_mut()?;
+        recorder.drain(flows, ground);
+        recorder.take(false)
+    }
+}
+
+/// One table at the end of a run.
+struct Lot<'a, W> {
+    flows: &'a FlowTable,
+    keeper: &'a mut Keeper,
+    ways: W,
+    ready: Vec<Chunk>,
+    is_over: bool,
+}
+
+impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
+    fn turn(&mut self, ground: &Ground, others: Option<&[u64]>) {
+        let Keeper { recorder, sums, .. } = &mut *self.keeper;
+        self.is_over = true;
+        for ways in self.ways.by_ref().take(TURN) {
+            self.is_over = false;
+            sums.sum(self.flows, ways, others);
+            let Some(recorder) = recorder else { continue };
+            recorder.add(self.flows, ground, ways, End::Forced);
+            if recorder.is_full() {
+                self.ready.extend(recorder.take(false));
+            }
+        }
+        if let Some(recorder) = recorder.as_mut().filter(|_| self.is_over) {
+            self.ready.extend(recorder.take(true));
+        }
+    }
+}
+
+/// The end: sum up everything that is still in the tables, and write it and what waits down. The tables take turns, so that the order is
+/// the same however many threads write.
+pub(crate) fn sum_up(
+    threads: usize,
+    keepers: &mut [Keeper],
+    core: &Core,
+    outlet: Option<&mut Outlet>,
+    sink: &mut dyn Sink,
+) -> Result<(), Stopped> {
+    let tables = core.flows.tables();
+    side_by_side(threads, keepers, |place, keeper| keeper.sums.choose_all(&tables[place]));
+    let chosen = Sums::chosen(&keepers.iter().map(|keeper| &keeper.sums).collect::<Vec<_>>());
+    let both = keepers.iter_mut().zip(tables);
+    let mut lots: Vec<_> = both
+        .map(|(keeper, flows)| Lot { flows, keeper, ways: flows.conversations(), ready: Vec::new(), is_over: false })
+        .collect();
+    let mut outlet = outlet;
+    while lots.iter().any(|lot| !lot.is_over) {
+        side_by_side(threads, &mut lots, |_, lot| lot.turn(&core.ground, chosen.as_deref()));
+        for chunk in lots.iter_mut().flat_map(|lot| lot.ready.drain(..)) {
+            outlet.as_mut().map_or(Ok(()), |outlet| outlet.give(chunk, sink))?;
+        }
+    }
+    outlet.map_or(Ok(()), |outlet| outlet.finish(sink))
+}
