@@ -28,6 +28,9 @@ CLEAN, FINDINGS, BAD_INPUT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 TEXT_FLOWS = 20
 EXPORT_PORTS = (2055, 2056, 4739, 6343, 9555, 9995, 9996)
 STDIN = "-"
+#: By default no more threads than this, and one for captures that together are smaller: it is done before others have begun.
+MOST_THREADS = 4
+LARGE = 16 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     facts_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--threads",
+        type=_threads,
+        metavar="N",
+        help=f"work in so many at once, with the same result (default: one for each core, {MOST_THREADS} at most; 1 below 16 MiB)",
+    )
     _add_records(parser)
 
 
@@ -128,6 +137,7 @@ def _analyse(args: argparse.Namespace) -> bytes:
     analyse = functools.partial(
         native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
         signatures=args.signatures, clock_errors=clock_errors(args, request.points),
+        threads=args.threads or threads_for([path for _, path in request.points]),
     )  # fmt: skip
     if args.exports:
         ports = args.export_port or EXPORT_PORTS
@@ -139,6 +149,12 @@ def _analyse(args: argparse.Namespace) -> bytes:
     refuse_target(args.records, [*(path for _, path in request.points), *filter(None, named)])
     with record_file(args.records, kind) as write:
         return analyse(records=FORMS[kind], write=write, progress=_progress if sys.stderr.isatty() else None)
+
+
+def threads_for(paths: Iterable[str]) -> int:
+    """As many threads as pay: one for each core that this process may use, for captures that are worth it."""
+    size = sum(os.path.getsize(path) for path in paths if path != STDIN and os.path.isfile(path))
+    return min(len(os.sched_getaffinity(0)), MOST_THREADS) if size >= LARGE else 1
 
 
 def _progress(packets: int, records: int) -> None:
@@ -187,7 +203,7 @@ def read_request(args: argparse.Namespace) -> Request:
 def refuse_beside_exports(args: argparse.Namespace) -> None:
     """Raises BadInput for what needs packets."""
     given = {"captures": args.captures, "--point": args.point, "--queues": args.queues, "--side": args.side,
-             "--queue-series": args.queue_series, "--signatures": args.signatures}  # fmt: skip
+             "--queue-series": args.queue_series, "--signatures": args.signatures, "--threads": args.threads}  # fmt: skip
     beside = next((name for name, value in given.items() if value), None)
     if beside:
         raise BadInput(f"{beside} beside --exports: records of exporters have no packets. Examine captures in a run of their own")
@@ -273,6 +289,12 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 def _count(text: str) -> int:
     if not text.isdecimal() or len(text) > 18:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of flows")
+    return int(text)
+
+
+def _threads(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of threads from 1 to 256")
     return int(text)
 
 

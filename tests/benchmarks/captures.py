@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "native_capture" / "Cargo.toml"
-EXAMPLES = {"write_capture": "nc-source", "dscp_clock": "nc-flow", "measure": "nc-engine"}
+EXAMPLES = {"write_capture": "nc-source", "send_frames": "nc-source", "dscp_clock": "nc-flow", "measure": "nc-engine"}
 #: Packets and flows of the whole measurement; a share of them shows that it runs.
 SHARE = float(os.environ.get("POLICYHUB_BENCH_SHARE", "1"))
 SIZES = {"enterprise": (5_000_000, 300_000), "many": (3_000_000, 1_500_000), "roce": (2_000_000, 256), "bulk": (2_000_000, 200)}

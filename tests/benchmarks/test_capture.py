@@ -75,7 +75,10 @@ def collector() -> Iterator[int]:
 def commands(capture: Path, folder: Path, port: int) -> dict[str, list[str]]:
     """Of ours and of every peer that is installed; each run begins with an empty folder."""
     given = {
-        OURS: [sys.executable, "-m", "policyhub.conf.cli", "flows", str(capture), "--records", str(folder / OURS / "flows.ipfix")]
+        OURS: [
+            *(sys.executable, "-m", "policyhub.conf.cli", "flows", str(capture), "--threads", "1"),
+            *("--records", str(folder / OURS / "flows.ipfix")),
+        ]
     }
     given |= {peer.name: peer.command(str(capture), folder / peer.name, port) for peer in PEERS if peer.path}
     return {name: emptied(folder / name, argv) for name, argv in given.items()}
@@ -146,15 +149,13 @@ def bytes_per_flow(programs: Mapping[str, str], folder: Path) -> float:
 
 
 def two_threads(programs: Mapping[str, str], folder: Path) -> float:
-    """Packets of two threads, a capture each, against one, in the same CPU time of a thread: what they take from one another."""
-    capture = captures.write(
-        programs["write_capture"], folder, "enterprise", max(1000, int(2_000_000 * SHARE)), max(100, int(120_000 * SHARE))
-    )
-    one, two = [programs["measure"], str(capture.path)], [programs["measure"], *[str(capture.path)] * 2]
-    spent = alternated({"one": one, "two": two})
+    """How many times as fast two threads are with one capture as one is, by the clock: on a machine with two idle cores."""
+    capture = captures.whole(programs["write_capture"], folder, "enterprise")
+    command = [programs["measure"], str(capture.path)]
+    spent = alternated({str(threads): ["env", f"THREADS={threads}", *command] for threads in (1, 2)})
     capture.path.unlink()
-    cpu = {name: statistics.median(each.cpu_s for each in list_) for name, list_ in spent.items()}
-    return 4 * cpu["one"] / cpu["two"]
+    one, two = (statistics.median(each.wall_s for each in spent[name]) for name in ("1", "2"))
+    return one / two
 
 
 def instructions(argv: Sequence[str], folder: Path) -> int:

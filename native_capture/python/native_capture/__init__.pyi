@@ -46,8 +46,9 @@ def analyse(
     of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and
     the records written. What either raises, or a signal's handler, ends the run and comes out here.
 
-    threads: so many may work at once. One keeps account of all packets in their order, each other one reads and decodes a file
-    for it: more than one for each file and one are of no use. The result is the same to the byte for every number.
+    threads: so many may work at once. They share out the packets of a single file. Of several files, of a pipe, and with queues or
+    with hours and peaks of identities, one keeps account of all packets in their order and each other one reads and decodes a file for
+    it: more than one for each file and one are of no use then. The result is the same to the byte for every number.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use nc_decode::Packet;
 use nc_flow::Signatures;
-use nc_source::{lost, wait_readable, CaptureFile, Lost, Ring, SourceError};
+use nc_source::{CaptureFile, SourceError};
 
 use crate::look::looked;
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
-const SECOND: Duration = Duration::from_secs(1);
 /// Most packets of a file taken at once.
 const BURST: usize = 4_096;
 
@@ -30,7 +29,11 @@ pub(crate) struct Taken {
 pub(crate) trait Feed: Send {
     /// Sleep until there may be packets, a short while at most.
     fn wait(&mut self);
-    /// Hand over what has come: (point, packet), each point's in its own order. Returns how many.
+    /// Lanes of each point, of equal number: those of the first come first.
+    fn lanes(&self) -> usize {
+        1
+    }
+    /// Hand over what has come: (lane, packet), each lane's in its own order. Returns how many.
     fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize;
     fn taken(&mut self, point: usize) -> Taken;
     /// Interface or file of a point.
@@ -39,89 +42,6 @@ pub(crate) trait Feed: Send {
     fn trouble(&mut self) -> Option<String>;
     /// Everything was read, for ever.
     fn is_over(&self) -> bool;
-}
-
-/// Live interfaces.
-pub(crate) struct RingFeed {
-    rings: Vec<Ring>,
-    losses: Vec<Losses>,
-    signatures: Arc<Signatures>,
-}
-
-/// Counters of an interface since the start; they are asked once a second.
-struct Losses {
-    asked: Instant,
-    last: Option<Lost>,
-    missed: u64,
-    refused: u64,
-}
-
-impl Losses {
-    fn new(interface: &str) -> Self {
-        Self { asked: Instant::now(), last: lost(interface), missed: 0, refused: 0 }
-    }
-
-    /// The device's counters wrap; an interface that is gone, or new under its old name, has nothing to compare.
-    fn ask(&mut self, interface: &str) {
-        if self.asked.elapsed() < SECOND {
-            return;
-        }
-        self.asked = Instant::now();
-        let found = lost(interface);
-        if let (Some(last), Some(now)) = (self.last, found) {
-            self.missed += u64::from(now.missed.wrapping_sub(last.missed));
-            self.refused += u64::from(now.dropped.wrapping_sub(last.dropped));
-        }
-        self.last = found;
-    }
-}
-
-impl RingFeed {
-    pub fn new(rings: Vec<Ring>, signatures: Arc<Signatures>) -> Self {
-        let losses = rings.iter().map(|ring| Losses::new(ring.interface())).collect();
-        Self { rings, losses, signatures }
-    }
-}
-
-impl Feed for RingFeed {
-    fn wait(&mut self) {
-        wait_readable(&self.rings, WAIT.as_millis() as i32);
-    }
-
-    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
-        let mut read = 0;
-        for (number, ring) in self.rings.iter_mut().enumerate() {
-            read += ring.drain(|frame| sink(number, looked(frame, &self.signatures)));
-        }
-        read
-    }
-
-    fn taken(&mut self, point: usize) -> Taken {
-        let (ring, losses) = (&mut self.rings[point], &mut self.losses[point]);
-        losses.ask(ring.interface());
-        let stats = ring.stats();
-        let known = losses.last.is_some();
-        Taken {
-            received: stats.received,
-            dropped: stats.dropped,
-            ring_full: stats.full,
-            missed: known.then_some(losses.missed),
-            refused: known.then_some(losses.refused),
-        }
-    }
-
-    fn place(&self, point: usize) -> String {
-        self.rings[point].interface().to_owned()
-    }
-
-    fn trouble(&mut self) -> Option<String> {
-        let gone = self.rings.iter().find(|ring| !ring.is_attached())?;
-        Some(format!("{}: the interface is gone. Start again when it is back", gone.interface()))
-    }
-
-    fn is_over(&self) -> bool {
-        false
-    }
 }
 
 /// Files, played so that a second of packet time takes a second.

@@ -40,6 +40,7 @@ mod queues;
 mod reading;
 mod recording;
 mod report;
+mod ring_feed;
 mod roce_rows;
 
 pub use exports::{analyse_exports, ExportRequest};

@@ -14,11 +14,12 @@ use nc_source::{drop_privileges, Ring, RingSettings, SourceError};
 
 use crate::core::{Core, Size, IDLE_NS};
 use crate::crew::lock;
-use crate::feed::{Feed, FileFeed, RingFeed};
+use crate::feed::{Feed, FileFeed};
 use crate::lane::{earliest, Lane};
 use crate::outbox::{Health, Outbox, PointHealth};
 use crate::queues::Queues;
 use crate::recording::{Exporting, Form};
+use crate::ring_feed::{RingFeed, SharedFeed};
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -47,6 +48,8 @@ const SIZE: Size = Size {
 pub struct LiveSettings {
     pub points: Vec<(String, String)>,
     pub ring: RingSettings,
+    /// Threads that read and decode, beside the one that accounts: each has a ring of every interface. With 1 that one does all.
+    pub threads: usize,
     /// Give every capability away once the interfaces are open, see [`nc_source::drop_privileges`].
     pub drop_privileges: bool,
     /// The queues file of the contract, as JSON.
@@ -100,13 +103,16 @@ impl Live {
     /// Capture from interfaces. Without a bundle nothing is judged (`judging: false`), all is counted.
     pub fn open(settings: &LiveSettings, bundle: Option<Bundle>) -> Result<Self, LiveError> {
         check(&settings.points)?;
-        let open = |(_, interface): &(String, String)| Ring::open(interface, &settings.ring);
+        let open = |(_, interface): &(String, String)| Ring::open(interface, &settings.ring, settings.threads);
         let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
         if settings.drop_privileges {
             drop_privileges().map_err(|error| LiveError::Usage(format!("cannot give privileges away ({error})")))?;
         }
-        let feed = Box::new(RingFeed::new(rings, Arc::clone(&signatures)));
+        let feed: Box<dyn Feed> = match settings.threads {
+            0 | 1 => Box::new(RingFeed::new(rings.into_iter().flatten().collect(), Arc::clone(&signatures))),
+            _ => Box::new(SharedFeed::start(rings, &signatures).map_err(|error| no_thread(&error))?),
+        };
         Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
     }
 
@@ -151,7 +157,7 @@ impl Live {
         let thread = std::thread::Builder::new()
             .name("capture".into())
             .spawn(move || worker.run())
-            .map_err(|error| LiveError::Ended(format!("cannot start a thread ({error}). Check the limits")))?;
+            .map_err(|error| no_thread(&error))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
@@ -202,6 +208,10 @@ impl Drop for Live {
     }
 }
 
+fn no_thread(error: &std::io::Error) -> LiveError {
+    LiveError::Ended(format!("cannot start a thread ({error}). Check the limits"))
+}
+
 fn load(folder: Option<&Path>) -> Result<Arc<Signatures>, LiveError> {
     Signatures::load(folder).map(Arc::new).map_err(LiveError::Signatures)
 }
@@ -241,7 +251,7 @@ impl Worker {
             ..PointHealth::default()
         });
         let health = Health { engine: env!("CARGO_PKG_VERSION"), points: points.collect(), ..Health::default() };
-        let lanes = names.iter().map(|_| Lane::default()).collect();
+        let lanes = (0..names.len() * feed.lanes()).map(|_| Lane::default()).collect();
         let losing = vec![false; names.len()];
         let core = Core::new(names, SIZE, signatures);
         Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, exporting: None, shared }
@@ -299,13 +309,15 @@ impl Worker {
     /// Take everything that waits, and the counters.
     fn read(&mut self) -> usize {
         let Self { core, feed, lanes, newest_ns, losing, .. } = self;
-        let read = feed.read(&mut |number, packet| {
+        let each = feed.lanes();
+        let read = feed.read(&mut |lane, packet| {
+            let number = lane / each;
             *newest_ns = (*newest_ns).max(packet.ts_ns);
             if losing[number] {
                 losing[number] = false;
                 core.dropped(number, packet.ts_ns);
             }
-            lanes[number].push(packet);
+            lanes[lane].push(packet);
         });
         for (number, point) in self.health.points.iter_mut().enumerate() {
             let taken = self.feed.taken(number);
@@ -323,12 +335,13 @@ impl Worker {
     fn release(&mut self) {
         let hold = if self.lanes.len() > 1 && self.quiet < QUIET_WAITS { HOLD_NS } else { 0 };
         let horizon = self.newest_ns.saturating_sub(hold);
-        while let Some((number, ns)) = earliest(self.lanes.iter()) {
+        let each = self.feed.lanes();
+        while let Some((lane, ns)) = earliest(self.lanes.iter()) {
             if ns > horizon && self.lanes.iter().all(|lane| lane.len() < MAX_WAITING) {
                 break;
             }
-            let Some(packet) = self.lanes[number].pop() else { break };
-            self.core.packet(number as u16, &packet);
+            let Some(packet) = self.lanes[lane].pop() else { break };
+            self.core.packet((lane / each) as u16, &packet);
         }
     }
 

@@ -129,7 +129,7 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1))]
     #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
@@ -143,12 +143,13 @@ impl Live {
         filter: Option<String>,
         promiscuous: bool,
         drop_privileges: bool,
+        threads: usize,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
         let ring = RingSettings { snaplen, ring_mb, filter, promiscuous };
         let records = ipfix_domain.map(datagrams);
         let queues = queues.map(<[u8]>::to_vec);
-        let settings = LiveSettings { points, ring, drop_privileges, queues, signatures, records };
+        let settings = LiveSettings { points, ring, threads, drop_privileges, queues, signatures, records };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 

@@ -18,7 +18,7 @@ pub use error::{Code, SourceError};
 pub use file::CaptureFile;
 pub use interface::{lost, Lost};
 pub use privileges::drop_privileges;
-pub use ring::{wait_readable, Ring, RingSettings, RingStats};
+pub use ring::{is_there, wait_readable, Ring, RingSettings, RingStats};
 
 /// One captured frame.
 ///

@@ -40,7 +40,10 @@ pub struct RingSettings {
     pub promiscuous: bool,
 }
 
-/// One interface. Reads both directions, each packet once.
+/// Rings of one interface.
+const MOST_RINGS: usize = 64;
+
+/// One interface, or its share of one. Reads both directions, each packet once.
 pub struct Ring {
     socket: OwnedFd,
     map: *mut u8,
@@ -56,10 +59,31 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Needs CAP_NET_RAW.
-    pub fn open(interface: &str, settings: &RingSettings) -> Result<Self, SourceError> {
-        let index = interface_index(interface)?;
+    /// `count` rings that share what comes to an interface (PACKET_FANOUT): all packets of a conversation come to the same one, by the
+    /// kernel's symmetric hash of addresses and ports of the outer headers; fragments by their addresses. Together they have the memory
+    /// of `settings`. Needs CAP_NET_RAW.
+    pub fn open(interface: &str, settings: &RingSettings, count: usize) -> Result<Vec<Self>, SourceError> {
+        let count = count.clamp(1, MOST_RINGS);
         let program = program(interface, settings)?;
+        let ring_mb = (settings.ring_mb as usize / count).max(1) as u32;
+        let each = RingSettings { ring_mb, ..settings.clone() };
+        if count == 1 {
+            return Ok(vec![Self::one(interface, &each, &program)?]);
+        }
+        // Before a ring has joined the others it would see everything: until all have, none takes anything.
+        let open = |_| Self::one(interface, &each, &filter::everything(0));
+        let rings = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
+        let refused = |error| refused(interface, &error);
+        let mut group = None;
+        for ring in &rings {
+            group = Some(ring.join(group).map_err(refused)?);
+        }
+        rings.iter().try_for_each(|ring| set_filter(&ring.socket, &program)).map_err(refused)?;
+        Ok(rings)
+    }
+
+    fn one(interface: &str, settings: &RingSettings, program: &[libc::sock_filter]) -> Result<Self, SourceError> {
+        let index = interface_index(interface)?;
         let socket = new_socket().map_err(|error| refused(interface, &error))?;
         let ring_bytes = settings.ring_mb.clamp(1, 4_096) as usize * (1 << 20);
         let block_size = if ring_bytes >= 8 << 20 { 1 << 20 } else { ring_bytes / 8 };
@@ -67,7 +91,7 @@ impl Ring {
         if settings.promiscuous {
             listen_to_all(&socket, index).map_err(|error| refused(interface, &error))?;
         }
-        let map = set_up(&socket, &program, block_size, blocks).map_err(|error| refused(interface, &error))?;
+        let map = set_up(&socket, program, block_size, blocks).map_err(|error| refused(interface, &error))?;
         let ring = Self {
             socket,
             map,
@@ -81,6 +105,24 @@ impl Ring {
         // Bound last: the ring must stand before the first packet comes.
         bind(&ring.socket, index).map_err(|error| refused(interface, &error))?;
         Ok(ring)
+    }
+
+    /// Share packets with the rings of `group`, or begin one, whose number the kernel chooses and comes back.
+    fn join(&self, group: Option<u16>) -> io::Result<u16> {
+        let kind = match group {
+            None => libc::PACKET_FANOUT_HASH | libc::PACKET_FANOUT_FLAG_UNIQUEID,
+            Some(_) => libc::PACKET_FANOUT_HASH,
+        };
+        let wanted = kind << 16 | libc::c_uint::from(group.unwrap_or(0));
+        set_option(&self.socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &wanted)?;
+        let mut found: libc::c_uint = 0;
+        let mut size = size_of::<libc::c_uint>() as libc::socklen_t;
+        let (socket, found_at) = (self.socket.as_raw_fd(), ptr::addr_of_mut!(found).cast());
+        // SAFETY: `found` and `size` are valid for writing and `size` says how much.
+        match unsafe { libc::getsockopt(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, found_at, &mut size) } {
+            0 => Ok(found as u16),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// Hand every waiting frame to `sink`; returns how many. At most once around the ring, so that it always ends.
@@ -192,11 +234,6 @@ impl Ring {
         &self.interface
     }
 
-    /// The interface is still there (it may be down).
-    pub fn is_attached(&self) -> bool {
-        interface_index(&self.interface).is_ok()
-    }
-
     /// Take the pending error (a link that went down) so that polling works again; the kernel re-attaches the socket
     /// by itself when the link comes back.
     fn clear_error(&self) {
@@ -247,6 +284,11 @@ fn refused(interface: &str, error: &io::Error) -> SourceError {
         _ => "Check the interface with: ip link show",
     };
     SourceError::new(Code::Interface, interface, None, format!("cannot capture ({error})"), cure)
+}
+
+/// There is such an interface (it may be down).
+pub fn is_there(interface: &str) -> bool {
+    interface_index(interface).is_ok()
 }
 
 fn interface_index(interface: &str) -> Result<libc::c_int, SourceError> {
@@ -309,8 +351,7 @@ fn listen_to_all(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
 }
 
 fn set_up(socket: &OwnedFd, program: &[libc::sock_filter], block: usize, blocks: usize) -> io::Result<*mut u8> {
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
+    set_filter(socket, program)?;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as libc::c_int))?;
     let request = libc::tpacket_req3 {
         tp_block_size: block as u32,
@@ -329,6 +370,12 @@ fn set_up(socket: &OwnedFd, program: &[libc::sock_filter], block: usize, blocks:
         return Err(io::Error::last_os_error());
     }
     Ok(map.cast())
+}
+
+/// In the place of the one before.
+fn set_filter(socket: &OwnedFd, program: &[libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
 fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
