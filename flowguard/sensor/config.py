@@ -71,6 +71,7 @@ class SensorConfig:
     heartbeat_s: float = 10.0
     snaplen: int = 256
     ring_mb: int = 32
+    threads: int = 1
     filter: str | None = None
     promiscuous: bool = True
     queues_file: Path | None = None
@@ -120,7 +121,7 @@ class _Reader:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
             "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
-            "filter", "promiscuous", "point_facts",
+            "filter", "promiscuous", "point_facts", "threads",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -143,6 +144,7 @@ class _Reader:
             heartbeat_s=self._number(raw, "heartbeat_ms", 10_000, 100, 60_000) / 1000,
             snaplen=self._number(raw, "snaplen", 256, 64, 65_535),
             ring_mb=self._number(raw, "ring_mb", 32, 1, 4096),
+            threads=self._number(raw, "threads", 1, 1, 64),
             filter=self._take(raw, "filter", str, "") or None,
             promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,

@@ -38,6 +38,6 @@ def _capture(config: SensorConfig, bundle: bytes | None, drop_privileges: bool) 
     domain = config.ipfix.domain if config.ipfix else None
     live = native_capture.Live(
         interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain,
-        filter=config.filter, promiscuous=config.promiscuous, drop_privileges=drop_privileges,
+        filter=config.filter, promiscuous=config.promiscuous, drop_privileges=drop_privileges, threads=config.threads,
     )  # fmt: skip
     return ExportingEngine(live, config.ipfix) if config.ipfix else live

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=_threads,
         metavar="N",
-        help=f"work in so many at once, with the same result (default: one for each core, {MOST_THREADS} at most; 1 below 16 MiB)",
+        help=f"so many work at once, with the same result (default: one for each core, {MOST_THREADS} at most; 1 below 16 MiB)",
     )
     _add_records(parser)
 

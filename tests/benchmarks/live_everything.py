@@ -1,4 +1,4 @@
-"""A live capture with everything on, in a process of its own: interface and threads in; for every line that comes, health goes out."""
+"""A live capture with everything on, in a process of its own: interface and threads in; health out for every line that comes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`make bench`: live capture over a wire of this machine with everything on: identities, flow records as IPFIX, signatures.
 
-No frame may be lost at 300,000 a second while two other processes use the processors, nor at what the sender can do when nothing else
-runs; the highest rate without a loss is printed. Root; a quiet machine, for sender and capture share its cores. Each run says how many
-frames the sender's system took, how many came to the interface, and where every one of them is.
+No frame may be lost at 300,000 a second while two other processes use the processors, nor at what the sender can do when nothing
+else runs; the highest rate without a loss is printed. Root; a quiet machine: sender and capture share its cores. Each run says
+how many frames the sender's system took, how many came to the interface, and where every one of them is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +39,10 @@ WAIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """wanted: frames a second, None for as many as go. sent: taken by the sender's system; arrived: at the interface; cpu_s: of the capture."""
+    """wanted: frames a second, None for as many as go. sent: taken by the sender's system; arrived: at the interface.
+
+    dropped: as the capture's health has it; cpu_s: of the capture.
+    """
 
     what: str
     threads: int

@@ -98,7 +98,8 @@ class Live:
 
     snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface; queues: as in `analyse`, for verdicts about queues.
     filter: only frames that this pcap-filter expression describes, compiled by the system libpcap; promiscuous: those for others,
-    too. drop_privileges: once the interfaces are open, the calling thread and those it starts have no capability and get none.
+    too. threads: with more than 1 so many read and decode beside the one that accounts; each has a ring of every interface, and the kernel
+    gives it the conversations of its share. drop_privileges: once the interfaces are open, the calling thread and those it starts have no capability and get none.
     Without a bundle nobody is judged by who it is.
     """
 
@@ -115,6 +116,7 @@ class Live:
         filter: str | None = None,
         promiscuous: bool = True,
         drop_privileges: bool = False,
+        threads: int = 1,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.

@@ -197,7 +197,7 @@ fn every_number_of_threads_gives_the_same_report_and_the_same_records() {
             assert!(one.0.contains(told), "{told}");
         }
         assert!(one.1.is_empty() == records.is_none());
-        for threads in [2, 3, 9] {
+        for threads in [2, 5] {
             assert!(told(&paths, records, threads) == one, "{paths:?} {threads}");
         }
     }
