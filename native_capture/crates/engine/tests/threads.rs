@@ -186,7 +186,6 @@ fn every_number_of_threads_gives_the_same_report_and_the_same_records() {
     let short = capture(&folder, "short.pcap", 3, 3, 0);
     let ipfix = Form::Ipfix { domain: 7, limit: 1_400 };
     for (paths, records) in [
-        (vec![long.clone()], Some(Form::Ndjson)),
         (vec![long.clone()], Some(ipfix)),
         (vec![long.clone()], Some(Form::Columns)),
         (vec![damaged.clone()], None),
