@@ -46,9 +46,9 @@ def analyse(
     of a point standing alone ends after 300 s without a packet then. progress: called now and then with the packets read and
     the records written. What either raises, or a signal's handler, ends the run and comes out here.
 
-    threads: so many may work at once. They share out the packets of a single file. Of several files, of a pipe, and with queues or
-    with hours and peaks of identities, one keeps account of all packets in their order and each other one reads and decodes a file for
-    it: more than one for each file and one are of no use then. The result is the same to the byte for every number.
+    threads: so many may work at once. They share out the packets of a single file. Of several files, of a pipe, and with queues
+    or with hours and peaks of identities, one keeps account of all packets in their order and each other one reads and decodes
+    a file for it: more than one for each file and one are of no use then. The result is the same to the byte for every number.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file
@@ -98,8 +98,9 @@ class Live:
 
     snaplen: bytes kept of a frame; ring_mb: MiB of kernel ring per interface; queues: as in `analyse`, for verdicts about queues.
     filter: only frames that this pcap-filter expression describes, compiled by the system libpcap; promiscuous: those for others,
-    too. threads: with more than 1 so many read and decode beside the one that accounts; each has a ring of every interface, and the kernel
-    gives it the conversations of its share. drop_privileges: once the interfaces are open, the calling thread and those it starts have no capability and get none.
+    too. threads: with more than 1 so many read and decode beside the one that accounts; each has a ring of every interface, and
+    the kernel gives it the conversations of its share. drop_privileges: once the interfaces are open, the calling thread and
+    those it starts have no capability and get none.
     Without a bundle nobody is judged by who it is.
     """
 

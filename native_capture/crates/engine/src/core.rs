@@ -28,8 +28,8 @@ pub(crate) const TICK_NS: u64 = SECOND / 10;
 /// Flow number of a packet whose flow found no room.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
-/// Sizes; all memory of the engine follows from them. `flows`: in all `shards` of the flow table together. `sweep`: flow records looked at per tick for being idle. `observe`: rows per
-/// second are kept; `path`: delays and rewrites are kept for a report.
+/// Sizes; all memory of the engine follows from them. `flows`: in all `shards` of the flow table together. `sweep`: flow records looked at
+/// per tick for being idle. `observe`: rows per second are kept; `path`: delays and rewrites are kept for a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub flows: usize,
