@@ -172,3 +172,26 @@ def test_what_the_guard_counted_is_read_with_its_bytes() -> None:
     first, *others = renderer.reads(spec)
     state = renderer.read(spec, {first: table, **dict.fromkeys(others, table)})
     assert (state.installed, state.packets, state.bytes) == (True, 812, 99_064)
+
+
+@pytest.mark.parametrize(
+    ("text", "hits"),
+    [
+        ("tcp dport 80 counter packets 5 bytes 60 drop", (5, 60)),
+        ("counter packets 5 bytes 60 tcp dport 80 drop", (None, None)),
+        ("counter packets 0 bytes 0 tcp dport 80 drop", (0, 0)),
+        ("tcp dport 80 drop", (None, None)),
+    ],
+)
+def test_a_counter_in_front_of_further_matches_counts_more_than_the_rule(text: str, hits: tuple[int | None, int | None]) -> None:
+    other = "udp dport 53 counter packets 1 bytes 2 accept"
+    sample = VENDOR.counters(f"table inet t {{\n chain c {{\n  {HOOK}\n  {text}\n  {other}\n }}\n}}\n", None)
+    assert sample is not None
+    assert [(hit.hits, hit.bytes) for hit in sample.hits][-1] == (1, 2)
+    assert (sample.hits[0].hits, sample.hits[0].bytes) == (hits if len(sample.hits) > 1 else (1, 2))
+
+
+def test_a_table_with_its_body_may_be_a_command() -> None:
+    config = VENDOR.parse(f"add table inet u {{ chain c {{ {HOOK} tcp dport 1 drop; }} }}\n")
+    assert [policy.name for policy in config.policies] == ["inet u c"] and not config.unparsed
+    assert len(VENDOR.parse(SCRIPT + "rename chain inet t other new more\n").unparsed) == 1

@@ -122,3 +122,15 @@ def test_what_is_wrong_with_a_table(change: tuple[str, str], fault: str) -> None
     assert change[0] in installed()
     state = nft.read(SPEC, {nft.RULESET: installed().replace(*change), nft.COUNTERS: TABLE})
     assert not state.intact and fault in state.problems
+
+
+def test_one_mark_is_listed_without_braces() -> None:
+    spec = GuardSpec("PHG-RIM4", ("edge0", "edge1"), frozenset({46}))
+    state = nft.read(spec, {nft.RULESET: installed().replace("{ cs5, ef }", "ef"), nft.COUNTERS: TABLE})
+    assert (state.intact, state.problems) == (True, ())
+
+
+def test_a_listing_that_is_cut_off_is_no_intact_guard() -> None:
+    cut = installed()[: installed().index("type filter hook")]
+    state = nft.read(SPEC, {nft.RULESET: cut, nft.COUNTERS: TABLE})
+    assert not state.intact and state.problems
