@@ -434,3 +434,39 @@ def test_hostile_text_does_not_hang_a_parser(platform: str) -> None:
     for text in WORST[platform](4_000):
         spent = seconds(platform, text)
         assert spent < HANG_S, f"{spent:.2f}s of CPU: {text[:60]!r}"
+
+
+# Of no platform: what a wrong file may hold for a long stretch.
+RUNS = (
+    '{"a":',
+    "[",
+    "a",
+    "a ",
+    " ",
+    "\t",
+    "a@",
+    "a:",
+    "<",
+    "<a ",
+    '"',
+    "'a\"",
+    "#",
+    "\n",
+    " \n",
+    "\r",
+    "-",
+    "0.",
+    "*",
+    "|",
+    "=,",
+)
+
+
+def test_no_platform_looks_long_at_a_text_of_another() -> None:
+    texts = [run * (20_000 // len(run)) for run in RUNS] + [text for worst in WORST.values() for text in worst(500)]
+    for name in REGISTRY.names():
+        looks_like = REGISTRY.get(name).looks_like
+        for text in texts:
+            began = time.process_time()
+            looks_like(text)
+            assert time.process_time() - began < 0.5, f"{name}: {text[:60]!r}"

@@ -44,7 +44,7 @@ def draft(wish: Mirror, running: str) -> Commands:
 def _is_routed(port: str, running: str) -> bool:
     """Whether its section says so; the default of a port depends on the model."""
     section = re.search(rf"^interface {re.escape(port)}[ \t\r]*\n((?:[ \t].*\n?)*)", running, re.MULTILINE | re.IGNORECASE)
-    return section is not None and re.search(r"^\s+no switchport\s*$", section[1], re.MULTILINE) is not None
+    return section is not None and re.search(r"^[ \t]+no switchport\s*$", section[1], re.MULTILINE) is not None
 
 
 MIRRORS = MirrorDrafts(range(1, 33), frozenset({MirrorKind.SPAN, MirrorKind.ERSPAN}), numbers_in(SESSION), draft)

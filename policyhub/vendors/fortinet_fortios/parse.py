@@ -20,8 +20,8 @@ NAME = "fortinet_fortios"
 IGNORED = IgnoreList.of(PACKAGE)
 SIGNS = (
     (r"^#config-version=F\w+-\d", 0.9),
-    (r"^\s*config (system|firewall|router|vpn|user|log|vdom|global)\b", 0.4),
-    (r"^\s*config (firewall (policy|address|service|vip|addrgrp)|system (interface|global|zone))", 0.3),
+    (r"^[ \t]*config (system|firewall|router|vpn|user|log|vdom|global)\b", 0.4),
+    (r"^[ \t]*config (firewall (policy|address|service|vip|addrgrp)|system (interface|global|zone))", 0.3),
     (r"^[ \t]*next[ \t]*\r?$", 0.2),
     (r'^[ \t]*set (srcintf|dstintf|srcaddr|subnet|vdom|hostname) "?', 0.3),
     (r"^idx[=:]\d+", 0.6),

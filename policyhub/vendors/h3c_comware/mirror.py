@@ -7,7 +7,7 @@ import re
 from policyhub.domain.change import Commands
 from policyhub.domain.mirroring import Copied, Mirror, MirrorDrafts, MirrorKind, numbers_in
 
-SESSION = re.compile(r"^\s*mirroring-group (\d+)\b", re.MULTILINE | re.IGNORECASE)
+SESSION = re.compile(r"^[ \t]*mirroring-group (\d+)\b", re.MULTILINE | re.IGNORECASE)
 WAYS = {Copied.RX: "inbound", Copied.TX: "outbound", Copied.BOTH: "both"}
 
 

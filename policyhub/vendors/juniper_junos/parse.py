@@ -33,7 +33,7 @@ SIGNS = (
     (r"^(deactivate|activate) (security|firewall|interfaces|system|class-of-service|protocols|groups) ", 0.6),
     (rf"^({STANZAS}) \{{", 0.5),
     (r"^[ \t]*(term \S+|replace: \S+|family (inet6?|ethernet-switching|any)|filter \S+|then|from|groups|interfaces) \{", 0.25),
-    (r"^[ \t]*(host-name|apply-groups|family inet|address|input|accept|discard|next term|import|export)\b[^{}]*;[ \t]*$", 0.2),
+    (r"^[ \t]*(host-name|apply-groups|family inet|address|input|accept|discard|next term|import|export)\b[^{}\n]*;[ \t]*$", 0.2),
     (r"^version \d\d\.\d[^;]*;", 0.7),
     (r"^ *Index +From zone +To zone +Name +Policy count", 0.9),
     (r"^ *Filter: \S+[ \t\r]*\n *Counters:", 0.9),

@@ -17,15 +17,15 @@ from policyhub.vendors.linux_nftables.structure import read_ruleset
 NAME = "linux_nftables"
 IGNORED = IgnoreList.of(PACKAGE)
 SIGNS = (
-    (r"^\s*table (ip|ip6|inet|arp|bridge|netdev) \S+ \{", 0.9),
+    (r"^[ \t]*table (ip|ip6|inet|arp|bridge|netdev) \S+ \{", 0.9),
     (r"^table \S+ \{", 0.5),
     (r"^(interfaces|firewall|service|system|set (interfaces|firewall)\b.*) ?\{?$", -0.6),
     (r"type (filter|nat|route) hook \w+ ", 0.6),
     (r"^#! ?/\S*nft\b", 0.8),
-    (r"^\s*(add|create) (table|chain|rule|set|map|element) ", 0.5),
-    (r"^\s*flush ruleset", 0.5),
-    (r"^\s*chain \S+\s*\{", 0.4),
-    (r"^\s*(ip6?|tcp|udp|ct|iifname|meta) .*\b(accept|drop|jump \S+)", 0.2),
+    (r"^[ \t]*(add|create) (table|chain|rule|set|map|element) ", 0.5),
+    (r"^[ \t]*flush ruleset", 0.5),
+    (r"^[ \t]*chain \S+\s*\{", 0.4),
+    (r"^[ \t]*(ip6?|tcp|udp|ct|iifname|meta) .*\b(accept|drop|jump \S+)", 0.2),
     (r"^\*(filter|nat|mangle|raw)$|^:INPUT |^-A \S+ ", -0.9),
 )
 HOSTNAME = re.compile(r"^[\w.-]+@([\w.-]+):[^#$]*[#$](?:\s|$)")

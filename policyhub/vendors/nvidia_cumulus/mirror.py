@@ -8,8 +8,8 @@ from policyhub.domain.change import Commands
 from policyhub.domain.mirroring import Copied, Mirror, MirrorDrafts, MirrorKind
 
 SESSION = re.compile(r"\bsystem port-mirror session (\d+)\b")
-TREE = re.compile(r"^(\s*)[\"']?port-mirror[\"']?:\s*\{?[ \t\r]*\n((?:\1\s+.*\n?)+)", re.MULTILINE)
-KEY = re.compile(r"^\s*[\"']?(\d)[\"']?:", re.MULTILINE)
+TREE = re.compile(r"^([ \t]*)[\"']?port-mirror[\"']?:\s*\{?[ \t\r]*\n((?:\1\s+.*\n?)+)", re.MULTILINE)
+KEY = re.compile(r"^[ \t]*[\"']?(\d)[\"']?:", re.MULTILINE)
 WAYS = {Copied.RX: "ingress", Copied.TX: "egress"}
 
 

@@ -23,7 +23,7 @@ NAME = "nvidia_cumulus"
 PACKAGE = "policyhub.vendors.nvidia_cumulus"
 IGNORED = IgnoreList.of(PACKAGE)
 SIGNS = (
-    (r"^(?:\S+[@:]\S*[#$>]\s*)?nv (set|unset) ", 0.9),
+    (r"^(?:\S{1,64}[@:]\S{0,128}[#$>]\s{0,9})?nv (set|unset) ", 0.9),
     (r"nvue-api-version|version: Cumulus Linux|Cumulus Linux", 0.9),
     (r"^- (header|set):\s*$", 0.6),
     (r"^traffic\.(packet_priority_source_set|cos_\d\.)", 0.9),

@@ -15,8 +15,8 @@ from policyhub.vendorkit.sharing import NOTHING, Pool, with_child
 from policyhub.vendorkit.xtables.options import split_words
 
 PASTE = re.compile(r"^(?:\\e\[\?2004[hl])+\s*")  # "bracketed paste", when a terminal's record spells its escapes
-COMMAND = re.compile(r"^(?:\S+[@:]\S*[#$>]\s*)?nv (set|unset)\s+(\S.*)$")
-SHOW = re.compile(r"^(?:\S+[@:]\S*[#$>]\s*)?(?:nv (?:config|show) .*|nv$)|^(?:\S+@\S+[#$>]\s*)$")
+COMMAND = re.compile(r"^(?:\S{1,64}[@:]\S{0,128}[#$>]\s{0,9})?nv (set|unset)\s+(\S.*)$")
+SHOW = re.compile(r"^(?:\S{1,64}[@:]\S{0,128}[#$>]\s{0,9})?(?:nv (?:config|show) .*|nv$)|^(?:\S{1,64}@\S{1,128}[#$>]\s{0,9})$")
 KEY = re.compile(r"^((?:'[^']*'|\"[^\"]*\"|[^\s'\"{}\[\]|>][^{}]*?)):(?:\s+(.*))?$")
 RANGE = re.compile(r"^(.*?)(\d{1,6})-(?:\1)?(\d{1,6})$")  # `swp1-4`, in the guide also `swp1-swp4`
 DEFAULT_GLOBAL = "default-global"

@@ -19,7 +19,7 @@ from policyhub.vendors.opnsense_pfsense.reading import FAMILIES, PING_TYPES, Ope
 
 NAME = "opnsense_pfsense"
 SECTIONS = json.loads(files("policyhub.vendors.opnsense_pfsense").joinpath("sections.json").read_text(encoding="utf-8"))
-SIGNS = ((r"^<(pfsense|opnsense)>", 0.9), (r"^\s*<(OPNsense|ipprotocol>inet)", 0.3), (r"^\s*<tracker>\d", 0.2))
+SIGNS = ((r"^<(pfsense|opnsense)>", 0.9), (r"^[ \t]*<(OPNsense|ipprotocol>inet)", 0.3), (r"^[ \t]*<tracker>\d", 0.2))
 ACTIONS = {"pass": Action.PERMIT, "block": Action.DENY, "reject": Action.DENY, "match": Action.CONTINUE}
 RULE = {
     "type", "interface", "ipprotocol", "protocol", "icmptype", "source", "destination", "descr", "log", "disabled", "quick",

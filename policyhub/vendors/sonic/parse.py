@@ -23,8 +23,8 @@ from policyhub.vendors.sonic.series import is_series
 NAME = "sonic"
 SIGNS = (
     (
-        r"^[\s\[{]*\"(ACL_(TABLE|RULE)(_TABLE)?|PORT_QOS_MAP|DSCP_TO_TC_MAP|TC_TO_QUEUE_MAP|TC_TO_PRIORITY_GROUP_MAP|MAP_PFC_PRIORITY_TO_QUEUE|"
-        r"SCHEDULER|WRED_PROFILE|BUFFER_(PG|POOL|PROFILE|QUEUE)|CABLE_LENGTH|DEVICE_METADATA|PFC_WD|STATIC_NAPT?|STATIC_ROUTE|"
+        r"^[ \t\[{]*\"(ACL_(TABLE|RULE)(_TABLE)?|PORT_QOS_MAP|DSCP_TO_TC_MAP|TC_TO_QUEUE_MAP|TC_TO_PRIORITY_GROUP_MAP|"
+        r"MAP_PFC_PRIORITY_TO_QUEUE|SCHEDULER|WRED_PROFILE|BUFFER_(PG|POOL|PROFILE|QUEUE)|CABLE_LENGTH|DEVICE_METADATA|PFC_WD|STATIC_NAPT?|STATIC_ROUTE|"
         r"PORTCHANNEL(_INTERFACE)?|VLAN_(MEMBER|INTERFACE)|PORT|INTERFACE|LOOPBACK_INTERFACE|FEATURE|MGMT_INTERFACE|"
         r"CLASSIFIER_TABLE|POLICY_SECTIONS_TABLE)(\||:|\"\s*:)",
         0.9,
@@ -34,10 +34,10 @@ SIGNS = (
     (r"\"PORT\|Ethernet\d+\"|\"Ethernet\d+(\|[\d.-]+)?\"\s*:\s*\{", 0.6),
     (r"^Table\s+Rule\s+Priority\s+Action\s+Match|^Name\s+Type\s+Binding\s+Description", 0.9),
     (r"^RULE NAME\s+TABLE NAME\s+PRIO\s+PACKETS COUNT", 0.9),
-    (r"^\s*Port\s+(TxQ|Voq)\s+(Counter|Trim)/pkts", 0.9),
-    (r"^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME|^\s*QUEUE\s+STATUS\s+STORM DETECTED", 0.9),
-    (r"^\s*Port( Rx| Tx)?\s+(Priority\s+RX Pause|PFC0\s+PFC1|PG0\s+PG1)", 0.9),
-    (r"^\s*IFACE\s+STATE\s+(RX_OK|FEC_CORR)", 0.9),
+    (r"^[ \t]*Port\s+(TxQ|Voq)\s+(Counter|Trim)/pkts", 0.9),
+    (r"^[ \t]*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME|^[ \t]*QUEUE\s+STATUS\s+STORM DETECTED", 0.9),
+    (r"^[ \t]*Port( Rx| Tx)?\s+(Priority\s+RX Pause|PFC0\s+PFC1|PG0\s+PG1)", 0.9),
+    (r"^[ \t]*IFACE\s+STATE\s+(RX_OK|FEC_CORR)", 0.9),
     (r"^(Pool|Profile)( for namespace \w+)?: \S+$", 0.6),
     (r"^SONiC Software Version:", 0.9),
     (r"\"(Statement|SecurityGroups|properties)\"\s*:", -0.9),

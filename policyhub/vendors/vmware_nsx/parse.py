@@ -16,8 +16,8 @@ NAME = "vmware_nsx"
 SIGNS = (
     (r'"resource_type"\s*:\s*"(GatewayPolicy|SecurityPolicy|IPAddressExpression|L4PortSetServiceEntry)"', 0.9),
     (r'"(source_groups|destination_groups|service_entries)"\s*:', 0.5),
-    (r"^\s*<section [^>]{0,200}name=", 0.4),
-    (r"^\s*<rule [^>]{0,200}(logged|disabled)=", 0.4),
+    (r"^[ \t]*<section [^>]{0,200}name=", 0.4),
+    (r"^[ \t]*<rule [^>]{0,200}(logged|disabled)=", 0.4),
     (r"<firewallConfiguration|<appliedToList>|<(sources|destinations) excluded=", 0.3),
 )
 
