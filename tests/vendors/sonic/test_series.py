@@ -69,17 +69,17 @@ def test_queue_counters_keep_what_is_not_counted_apart_from_zero() -> None:
 
 def test_pauses_received_and_sent_are_told_apart() -> None:
     assert read(PFC) == [
-        ("Ethernet0", "PFC0", "Rx PFC frames", 0.0, ""),
-        ("Ethernet0", "PFC3", "Rx PFC frames", 1203.0, ""),
-        ("Ethernet0", "PFC0", "Tx PFC frames", 0.0, ""),
-        ("Ethernet0", "PFC3", "Tx PFC frames", 15.0, ""),
+        ("Ethernet0", "PFC0", "Rx PFC frames", 0.0, "packets"),
+        ("Ethernet0", "PFC3", "Rx PFC frames", 1203.0, "packets"),
+        ("Ethernet0", "PFC0", "Tx PFC frames", 0.0, "packets"),
+        ("Ethernet0", "PFC3", "Tx PFC frames", 15.0, "packets"),
     ]
 
 
 def test_drops_of_priority_groups_have_the_title_above_the_table() -> None:
     assert read(GROUPS) == [
-        ("Ethernet4", "PG0", "Ingress PG dropped packets", 400.0, ""),
-        ("Ethernet4", "PG3", "Ingress PG dropped packets", None, ""),
+        ("Ethernet4", "PG0", "Ingress PG dropped packets", 400.0, "packets"),
+        ("Ethernet4", "PG3", "Ingress PG dropped packets", None, "packets"),
     ]
 
 
