@@ -35,10 +35,14 @@ def read_flows(text: str, file: str) -> tuple[SeenFlow, ...]:
         raise BadInput.at(
             file, getattr(error, "lineno", None), Message(gettext_noop("not JSON (%(error)s)"), {"error": str(error)}), cure
         ) from None
-    if not isinstance(document, dict) or document.get("schema") != "policyhub.flows/1":
+    if (
+        not isinstance(document, dict)
+        or document.get("schema") != "policyhub.flows/1"
+        or not isinstance(document.get("flows"), list)
+    ):
         raise BadInput.at(file, None, Message(gettext_noop("not a policyhub.flows/1 document")), cure)
     flows = []
-    for number, flow in enumerate(document.get("flows", [])):
+    for number, flow in enumerate(document["flows"]):
         try:
             flows.append(_flow(flow))
         except (KeyError, ValueError, TypeError, AttributeError) as error:

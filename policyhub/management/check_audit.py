@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from policyhub.checks.context import DEFAULT_WINDOW_DAYS, Context
@@ -15,7 +15,7 @@ from policyhub.checks.seen_flows import SeenFlow, rules_seen
 from policyhub.domain.device_config import DeviceConfig, Unparsed
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Finding
-from policyhub.domain.hits import HitSample, RuleUse
+from policyhub.domain.hits import HitSample, RuleUse, in_utc
 from policyhub.domain.identity import Identity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.management.inputs import Inputs, Skipped, TextFile, gather
@@ -31,6 +31,10 @@ NO_COUNTERS = gettext_noop("no hit counters and no traffic log of %(platforms)s 
 BUT_UNREAD = gettext_noop("%(reason)s; lines not read: %(count)d (first: %(lines)s), %(why)s")
 NOT_READ = gettext_noop("lines not read: %(count)d (first: %(lines)s), %(why)s")
 FIRST, SHOWN = 5, 60
+CLOCK_SLACK = timedelta(days=1)  # zones that are not known are taken as UTC
+CLOCK_OLDEST = datetime(
+    2014, 1, 1, tzinfo=UTC
+)  # clocks that nobody set start at 1970, 1993 (IOS), 2000 (VRP), 2011 or 2013 (Comware)
 UNIT = re.compile(r"/(?:pri|sec)$")
 
 
@@ -148,7 +152,7 @@ def _is_nothing(device: Device) -> bool:
 def _check(device: Device, options: Options) -> tuple[Finding, ...]:
     context = Context(
         device.config,
-        hits=tuple(device.samples),
+        hits=tuple(_dated(sample, options.now) for sample in device.samples),
         uses=tuple(device.uses),
         counts_hits=Capability.HIT_COUNTS in device.vendor.capabilities,
         members=2 if device.vendor.name == "cisco_asa" and FAILOVER.search(device.text) else 1,
@@ -158,6 +162,13 @@ def _check(device: Device, options: Options) -> tuple[Finding, ...]:
         identities=options.identities,
     )
     return tuple(replace(finding, device=device.label) for finding in run_checks(context, options.checks))
+
+
+def _dated(sample: HitSample, now: datetime | None) -> HitSample:
+    """Without its date if a clock gave that which runs ahead or was never set: its zeros then prove nothing."""
+    if now is None or sample.read_at is None or CLOCK_OLDEST <= in_utc(sample.read_at) <= now + CLOCK_SLACK:
+        return sample
+    return replace(sample, read_at=None, counting_since=None, covers_from=None)
 
 
 def _own_counters(devices: list[Device], skipped: list[Skipped]) -> list[Device]:

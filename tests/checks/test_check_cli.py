@@ -107,6 +107,15 @@ def test_the_moment_of_a_reading_may_stand_behind_the_path(capsys, asa, tmp_path
     assert "zombie-rule" not in {name for name, _ in found}
 
 
+@pytest.mark.parametrize("clock", ["00:01:00.000 UTC Mon Mar 1 1993", "08:00:00.000 UTC Mon Nov 2 2999"])
+def test_a_clock_that_is_wrong_proves_no_window(capsys, asa, tmp_path, clock):
+    wrong = write(tmp_path / "a.txt", HITS.format(clock=clock, first=0, last=10))
+    right = write(tmp_path / "b.txt", HITS.format(clock=AUGUST, first=0, last=10))
+    found = names(as_json(capsys, asa, "--hits", wrong, "--hits", right))
+    assert ("no-hit-evidence", "OUT line 1") in found
+    assert "zombie-rule" not in {name for name, _ in found}
+
+
 def test_uptime_in_the_collected_text_proves_the_window(capsys, asa, tmp_path):
     text = HITS.format(clock=NOVEMBER, first=0, last=10) + "fw-test# show version\nfw-test up 200 days 3 hours\n"
     assert ("zombie-rule", "OUT line 1") in names(as_json(capsys, asa, "--hits", write(tmp_path / "h.txt", text)))
@@ -214,6 +223,10 @@ def bad(tmp_path: Path) -> dict[str, tuple[list[object], str]]:
         "wrong moment": ([good, "--hits", f"{good}@yesterday"], "'yesterday' is not a date and time"),
         "wrong csv": ([good, "--identities", wrong_csv], "wrong.csv:1: missing column name"),
         "flows no json": ([good, "--flows", good], "good.cfg:1: not JSON"),
+        "flows no list": (
+            [good, "--flows", write(tmp_path / "l.json", '{"schema": "policyhub.flows/1", "flows": {}}')],
+            "l.json: not a policyhub.flows/1 document",
+        ),
         "flows other json": ([good, "--flows", write(tmp_path / "o.json", "{}")], "o.json: not a policyhub.flows/1 document"),
         "utf-16 lie": ([write(tmp_path / "lie.cfg", b"\xff\xfeabc")], "lie.cfg: byte 4: not utf-16-le"),
     }
@@ -227,7 +240,7 @@ def mkdir(path: Path) -> Path:
 BAD = [
     "missing file", "empty file", "blank file", "garbage", "control characters", "unknown platform by content",
     "unknown platform by name", "unknown check", "empty path", "empty folder", "broken zip", "broken gzip", "device file",
-    "missing hits", "wrong moment", "wrong csv", "flows no json", "flows other json", "utf-16 lie",
+    "missing hits", "wrong moment", "wrong csv", "flows no json", "flows no list", "flows other json", "utf-16 lie",
 ]  # fmt: skip
 
 
