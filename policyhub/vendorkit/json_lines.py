@@ -11,7 +11,7 @@ from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.sharing import Pool
 
 TOKEN = re.compile(
-    r"[\s\x00]+|(?P<punctuation>[{}\[\]:,])|(?P<string>\"(?:[^\"\\\n]|\\.){0,100000}\")|(?P<word>[-+.\w]{1,4000})|(?P<odd>[^\n])"
+    r"[\s\x00]+|(?P<punctuation>[{}\[\]:,])|(?P<string>\"[^\"\\\n]{0,100000}+(?:\\.[^\"\\\n]{0,100000}+){0,100000}+\")|(?P<word>[-+.\w]{1,4000})|(?P<odd>[^\n])"
 )
 MOST_DEPTH = 200
 
