@@ -122,6 +122,9 @@ def run(args: argparse.Namespace) -> int:
 
 def nothing_read(point: dict[str, Any]) -> str | None:
     """Why a capture says nothing although it has packets: none of them could be decoded. None for every other."""
+    if point.get("export_packets") and not point["packets"] and all(row["unreadable"] for row in point["exporters"]):
+        cure = "Capture what the exporters send" if point["exporters"] else "Name the collectors' ports by --export-port"
+        return f"{point['file']}: no message could be read in {point['export_packets']} packets. {cure}"
     if not point.get("packets") or point.get("decode_errors") != point["packets"]:
         return None
     why = ", ".join(sorted(point["headers"]["errors"]))

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from rest_framework import exceptions, viewsets
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.pagination import LimitOffsetPagination
+from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -56,10 +57,21 @@ def act_permission(scope: str, perm: str) -> type[BasePermission]:
     return ActPermission
 
 
+class BoundedJson(JSONParser):
+    """JSON whose nesting Python's reader cannot follow is the caller's mistake, too."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise exceptions.ParseError("JSON parse error - nested too deep") from None
+
+
 class Base(APIView):
     """Mixin of every view: both ways to log in, our pages, our errors."""
 
     authentication_classes = [TokenAuthentication, SessionAuthentication]
+    parser_classes = [BoundedJson, FormParser, MultiPartParser]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         return told

@@ -164,3 +164,8 @@ def test_every_api_address_is_in_this_matrix() -> None:
         for entry in resolver.url_patterns
     }
     assert {name for name in found if name} <= known | {"sensors"}
+
+
+def test_json_nested_too_deep_is_the_callers_mistake(rows: Sample) -> None:
+    answer = bearer("push", user=rows.admin).post("/api/v1/kill-switch", "[" * 100_000, content_type="application/json")
+    assert answer.status_code == 400 and "nested too deep" in answer.json()["message"]

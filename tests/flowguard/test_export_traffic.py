@@ -212,6 +212,12 @@ def test_a_cut_file_of_messages_is_partial_and_names_the_byte(tmp_path: Path) ->
     assert done.returncode == 3 and f"byte {first}: no message of IPFIX begins here" in done.stderr
 
 
+@pytest.mark.parametrize("message", [b"\x00\x09" + bytes(range(60)), b"no export"])
+def test_a_capture_without_a_readable_message_is_no_clean_result(tmp_path: Path, message: bytes) -> None:
+    done = subprocess.run([*FLOWS, "--exports", capture(tmp_path / "x.pcap", [message])], capture_output=True, text=True)
+    assert done.returncode == 3 and "no message could be read in 1 packets" in done.stderr
+
+
 def test_the_command_prints_exporters_and_what_they_cannot_know(tmp_path: Path) -> None:
     path = capture(tmp_path / "x.pcap", [v5(3)])
     done = subprocess.run([*FLOWS, "--exports", path, "--records", tmp_path / "x.ndjson"], capture_output=True, text=True)
