@@ -54,7 +54,7 @@ class Service:
 
 ANY_SERVICE = Service()
 #: One object for equal services: thousands of rules use the same few. Arguments as those of Service.
-shared_service = lru_cache(maxsize=4096)(Service)
+shared_service = lru_cache(maxsize=1024)(Service)
 
 
 def ports_except(ports: tuple[Interval, ...]) -> tuple[Interval, ...]:

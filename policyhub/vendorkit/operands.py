@@ -115,7 +115,7 @@ def bound(resolved: Resolved[AddressSet], unknown: AddressSet = ANY) -> AddressS
     return unknown if resolved.unresolved else resolved.value
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def alone(service: Service) -> Services:
     """The one service as a tuple that all who need it share."""
     return (service,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from policyhub.domain.addresses import ANY4, ANY6, MAX6, AddressSet, Interval, intersect, normalise
 from policyhub.domain.addresses import complement as complement_of
@@ -198,7 +199,7 @@ class Facts:
             self.protocol = ICMPV6 if self.version == 6 else ICMP
 
     def set_dscp(self, value: int, negated: bool) -> None:
-        found = frozenset(range(64)) - {value} if negated else frozenset({value})
+        found = _marks(value, negated)
         self.dscp = found if self.dscp is None else self.dscp & found
 
     def use_set(self, name: str, flags: str, negated: bool) -> None:
@@ -276,6 +277,12 @@ class Facts:
         if self.target:
             parts.append(f"{'-g' if self.is_goto else '-j'} {self.target}")
         return " ".join(parts)
+
+
+@lru_cache(maxsize=128)
+def _marks(value: int, negated: bool) -> frozenset[int]:
+    """Shared: all marks but one take four kB."""
+    return frozenset(range(64)) - {value} if negated else frozenset({value})
 
 
 def _spelled(text: str) -> str:
