@@ -19,6 +19,7 @@ COMMAND = re.compile(r"nv show (?:interface \S+|system control-plane) acl (\S+) 
 HEADER = re.compile(r"^Rule\s+In Packet\s+In Byte\s+Out Packet\s+Out Byte")
 DASHES = re.compile(r"-+")
 NUMBER = re.compile(r"^([\d,]{1,30}(?:\.\d{1,6})?)\s*([KMGT]?B|Bytes)?$")
+NOT_COUNTED = ("", "-", "N/A")  # what the device says of a direction that it does not count
 SCALE = {"KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 
 
@@ -30,7 +31,7 @@ class _Row:
 
     @property
     def is_read(self) -> bool:
-        return all(not cell or NUMBER.match(cell) for cell in self.cells[1:5])
+        return all(cell in NOT_COUNTED or NUMBER.match(cell) for cell in self.cells[1:5])
 
 
 def counters(text: str, read_at: datetime | None = None) -> HitSample | None:
