@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.sensor.neighbours_text import neighbours_text
 from flowguard.sensor.path_text import path_notes
 from flowguard.sensor.services_text import services_text
 from flowguard.sensor.tables import count, ns, share, table
@@ -20,7 +21,8 @@ SUMS = (
 def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
     sections = (
-        _points, _marks, verdicts_part, _queues, _bursts, _paths, _rdma, services_text, _health, _media, _flows, _notes,
+        _points, _marks, verdicts_part, _queues, _bursts, _paths, _rdma, neighbours_text, services_text, _health, _media,
+        _flows, _notes,
     )  # fmt: skip
     parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"

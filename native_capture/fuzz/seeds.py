@@ -125,6 +125,27 @@ def rdma() -> Iterable[bytes]:
     yield pieces([(1, bytes(IPv6(nh=0x1B)) + ack), (3, bytes(IPv6(nh=0x1B)) + only)])
     yield pieces([(2, b"\1\1\0\x18" + b"\0\0" * 3 + b"\xff\xff" * 5 + bytes(26)), (2, b"\0\1\xff\xff" + bytes(42))])
     yield pieces([(0, bytes(BTH(opcode=4, dqpn=5, psn=9) / Raw(b"x"))), (0, bytes(BTH(opcode=0x81) / CNPPadding()))])
+    yield pieces([(4, b"".join(lldp())), (5, b"".join(lldp()[3:5])), (5, lldp()[5])])
+
+
+def lldp() -> list[bytes]:
+    """TLVs: chassis, port, time to live, name, DCBX of 802.1Q and of CEE, end."""
+
+    def tlv(kind: int, value: bytes) -> bytes:
+        return struct.pack(">H", kind << 9 | len(value)) + value
+
+    ets = bytes.fromhex("0001234567") + bytes([20, 30, 50, 0, 0, 0, 0, 0]) + bytes([2, 2, 2, 0, 0, 0, 0, 255])
+    said = {9: b"\x83" + ets[1:], 10: ets, 11: b"\x88\x08", 12: b"\0\x63\x12\xb7"}
+    ieee = b"".join(tlv(127, b"\0\x80\xc2" + bytes([kind]) + body) for kind, body in said.items())
+    features = [
+        (1, bytes(10)),
+        (2, bytes.fromhex("0000c0000000001f") + bytes([50, 50, 0, 0, 0, 0, 0, 0, 2])),
+        (3, b"\0\0\x80\0\x08\2"),
+        (4, bytes.fromhex("0000c0008906001b2108")),
+    ]
+    cee = tlv(127, b"\0\x1b\x21\2" + b"".join(tlv(kind, body) for kind, body in features))
+    head = [tlv(1, b"\4\0\x1b\x21\1\2\3"), tlv(2, b"\5Ethernet1/7"), tlv(3, b"\0\x78")]
+    return [*head, tlv(5, b"leaf-7"), ieee, cee, tlv(0, b"")]
 
 
 def zstd_stored(data: bytes) -> bytes:

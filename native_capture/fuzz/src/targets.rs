@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use nc_decode::{decode, has_aeth, icrc_holds, Acknowledge, Packet, NO_VLAN};
+use nc_decode::{decode, has_aeth, icrc_holds, Acknowledge, Lldp, Packet, NO_VLAN};
 use nc_detect::Bundle;
 use nc_engine::{analyse, Form, Request, Sink, Stopped};
 use nc_flow::{FlowKey, FlowTable, Fragments, Limits, Signature, Signatures, TcpTracker};
@@ -29,6 +29,8 @@ pub const ALL: [(&str, Target); 8] = [
 
 const LINKS: [u32; 18] = [0, 1, 9, 12, 14, 50, 101, 104, 105, 107, 108, 113, 127, 147, 228, 229, 276, u32::MAX];
 const ETHERNET: u32 = 1;
+/// Chassis, port and time to live.
+const LLDP: [u8; 12] = [2, 2, 7, b'c', 4, 2, 7, b'p', 6, 2, 0, 9];
 
 /// Frames of all link types, one after the other; fragments are put to their first.
 fn headers(bytes: &[u8]) {
@@ -89,20 +91,23 @@ fn transport(bytes: &[u8]) {
     }
 }
 
-/// RoCE of both versions and pause frames.
+/// RoCE of both versions, pause frames and LLDP.
 fn rdma(bytes: &[u8]) {
     for (head, rest) in pieces(bytes) {
-        let frame = match head & 3 {
+        let frame = match head & 7 {
+            4 => [&[2; 12][..], &[0x88, 0xcc], rest].concat(),
+            5 => [&[2; 12][..], &[0x88, 0xcc], &LLDP, rest].concat(),
             0 => ethernet_ipv4(17, &[&[0xc0, 0, 0x12, 0xb7, 0, 0, 0, 0], rest].concat()),
             1 => [&[2; 12][..], &[0x89, 0x15], rest].concat(),
             2 => [&[2; 12][..], &[0x88, 0x08], rest].concat(),
             _ => [&[2; 12][..], &[0x81, 0, head, 5, 0x89, 0x15], rest].concat(),
         };
+        assert!(Lldp::read(&frame, 14).0.is_none_or(|lldp| lldp.ieee.applications().count() <= frame.len() / 3));
         let packet = check(ETHERNET, u32::from(head >> 6), &frame);
         if packet.has_bth && has_aeth(packet.opcode) {
             let _ = Acknowledge::of(packet.syndrome);
         }
-        let _ = icrc_holds(&frame, if head & 3 == 3 { 18 } else { 14 });
+        let _ = icrc_holds(&frame, if head & 7 == 3 { 18 } else { 14 });
         assert!(packet.seq < 1 << 24 || !packet.has_bth);
         assert!(packet.dest_qp < 1 << 24);
     }

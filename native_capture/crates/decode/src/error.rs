@@ -21,6 +21,7 @@ pub enum Layer {
     Grh,
     Bth,
     Pause,
+    Lldp,
     Radiotap,
     Ieee80211,
 }
@@ -36,6 +37,8 @@ pub enum Reason {
     HeaderLength,
     /// The total length is smaller than the header.
     TotalLength,
+    /// What must stand first, or here, does not.
+    Order,
     /// More nested headers than any real packet has.
     TooDeep,
     /// No decoder for this link type.
@@ -63,6 +66,7 @@ impl fmt::Display for DecodeError {
             Reason::Version => "wrong version",
             Reason::HeaderLength => "impossible header length",
             Reason::TotalLength => "total length smaller than the header",
+            Reason::Order => "a field that must stand here is missing",
             Reason::TooDeep => "too many nested headers",
             Reason::UnknownLink => "no decoder for this link type",
         };

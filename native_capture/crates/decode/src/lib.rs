@@ -7,6 +7,7 @@ mod error;
 mod hosts;
 mod ip;
 mod link;
+mod lldp;
 mod names;
 mod packet;
 mod pause;
@@ -18,6 +19,7 @@ mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
 pub use hosts::{dns_answers, host, server_name, DnsName};
+pub use lldp::{Application, Dcbx, Ets, Identifier, Lldp, Pfc, Selector};
 pub use names::protocol_name;
 pub use packet::{proto, tcp_flag, Packet, NO_MARK, NO_PCP, NO_VLAN};
 pub use pause::Stop;

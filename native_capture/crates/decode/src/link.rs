@@ -2,6 +2,7 @@
 //! (SLL, SLL2), Cisco HDLC, PPP, frame relay, 802.11, raw IP, BSD loopback.
 
 use crate::error::{DecodeError, Layer, Reason};
+use crate::lldp::Lldp;
 use crate::packet::{Packet, NO_PCP, NO_VLAN};
 use crate::tunnel::Carried;
 use crate::{be16, ip, pause, roce, wireless};
@@ -103,6 +104,7 @@ fn by_ethertype(mut kind: u16, bytes: &[u8], mut at: usize, packet: &mut Packet)
             0x8847 | 0x8848 => return mpls(bytes, at, packet),
             0x8915 => return roce::v1(bytes, at, packet),
             0x8808 => return pause::parse(bytes, at, packet),
+            0x88cc => return lldp(bytes, at, packet),
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
                 let tci = short(be16(bytes, at), Layer::Vlan, at)?;
                 kind = short(be16(bytes, at + 2), Layer::Vlan, at)?;
@@ -124,6 +126,14 @@ fn by_ethertype(mut kind: u16, bytes: &[u8], mut at: usize, packet: &mut Packet)
         }
     }
     Err(DecodeError::new(Layer::Vlan, Reason::TooDeep, at))
+}
+
+/// Neighbours are few and rare: what they say is read again by who wants it.
+#[cold]
+fn lldp(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    packet.carried_at = u16::try_from(at).unwrap_or(0);
+    packet.is_lldp = true;
+    Lldp::read(bytes, at).1
 }
 
 /// Label stack (RFC 3032). What follows the bottom label is not told; the version nibble says whether it is IP.

@@ -104,6 +104,8 @@ pub struct Packet {
     pub stop_classes: u8,
     pub has_bth: bool,
     pub is_roce_v1: bool,
+    /// An LLDPDU stands at `carried_at`.
+    pub is_lldp: bool,
     pub ack_requested: bool,
     /// A UDP payload that has the form of RTP.
     pub may_be_rtp: bool,
@@ -156,6 +158,7 @@ impl Default for Packet {
             stop_classes: 0,
             has_bth: false,
             is_roce_v1: false,
+            is_lldp: false,
             ack_requested: false,
             may_be_rtp: false,
             more_fragments: false,

@@ -27,6 +27,7 @@ mod look;
 mod losses;
 mod media_rows;
 mod names;
+mod neighbours;
 mod observe;
 mod offline;
 mod outbox;

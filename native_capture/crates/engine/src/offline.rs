@@ -18,6 +18,7 @@ use crate::keeper::{self, Keeper};
 use crate::lane::{earliest, Lane};
 use crate::names::Names;
 use crate::pipeline::share_out;
+use crate::neighbours::Neighbours;
 use crate::queues::Queues;
 use crate::reading::{Block, Blocks};
 use crate::recording::{Form, Outlet, Sink, Stopped};
@@ -104,6 +105,7 @@ pub(crate) struct Input {
     pub path: PathBuf,
     pub error: Option<SourceError>,
     pub lane: Lane,
+    pub neighbours: Neighbours,
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
@@ -123,6 +125,7 @@ impl Input {
             path,
             error: None,
             lane: Lane::default(),
+            neighbours: Neighbours::default(),
             cut: 0,
             tcp_kept: 0,
             udp_kept: 0,
@@ -151,6 +154,10 @@ impl Input {
     fn renew(&mut self) {
         self.blocks.next(&mut self.block);
         (self.taken, self.taken_names) = (0, 0);
+        for mut said in self.block.neighbours.drain(..) {
+            said.correct(self.offset_ns);
+            self.neighbours.keep(said);
+        }
         self.cut += self.block.cut;
         self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);

@@ -10,6 +10,7 @@ use nc_source::{CaptureFile, Frame, SourceError};
 
 use crate::look::look;
 use crate::names::{told, Told};
+use crate::neighbours::{neighbour, Neighbour};
 
 /// Packets of a block that is read in the caller's thread, and in one of its own.
 const HERE: usize = 32;
@@ -24,6 +25,7 @@ const WAITING: usize = 8;
 pub(crate) struct Block {
     pub packets: Vec<Packet>,
     pub told: Vec<(usize, Told)>,
+    pub neighbours: Vec<Neighbour>,
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
@@ -41,6 +43,9 @@ impl Block {
             if let Some(told) = told(packet, frame.bytes) {
                 self.told.push((at, told));
             }
+        }
+        if packet.is_lldp {
+            self.neighbours.extend(neighbour(&packet, frame.bytes));
         }
         if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
             self.cut += 1;

@@ -15,6 +15,7 @@ use crate::layers::LayersRow;
 use crate::losses::losses;
 use crate::media_rows::{media_row, streams, MediaRow, StreamRow};
 use crate::names::NameSource;
+use crate::neighbours::Neighbour;
 use crate::offline::{is_partial, Input};
 use crate::path_rows::{self, PathRow};
 use crate::point::Point;
@@ -69,6 +70,7 @@ struct Overflow {
     signatures: u64,
     health: u64,
     names: u64,
+    neighbours: u64,
 }
 
 #[derive(Serialize)]
@@ -100,6 +102,7 @@ struct PointRow<'a> {
     saturations: Vec<BurstRow<'a>>,
     tcp: TcpRow,
     health: HealthSums,
+    lldp: Vec<&'a Neighbour>,
 }
 
 #[derive(Serialize)]
@@ -208,6 +211,7 @@ pub(crate) fn write(
             signatures: core.flows.sightings_overflow(),
             health: core.flows.health_overflow(),
             names: core.names.overflow,
+            neighbours: inputs.iter().map(|input| input.neighbours.overflow).sum(),
         },
     };
     // Every key is a string and every value a plain number, string or list: serialising cannot fail.
@@ -231,7 +235,12 @@ fn signature_row<'a>((signature, packets): (&'a Arc<Signature>, u32)) -> Signatu
     SignatureRow { name: &signature.name, strength: signature.strength, packets, visibility: signature.visibility }
 }
 
-fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a>, health: HealthSums) -> PointRow<'a> {
+fn point_row<'a>(
+    point: &'a Point,
+    input: &'a Input,
+    rows: queue_rows::QueueRows<'a>,
+    health: HealthSums,
+) -> PointRow<'a> {
     let totals = point.clock.totals().iter().enumerate().filter(|(_, mark)| mark.packets > 0);
     let dscp = totals.map(|(mark, sum)| {
         (mark as u8, DscpRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
@@ -256,6 +265,7 @@ fn point_row<'a>(point: &'a Point, input: &Input, rows: queue_rows::QueueRows<'a
         saturations: rows.saturations,
         tcp: tcp_row(&point.tcp),
         health,
+        lldp: input.neighbours.rows(),
     }
 }
 
