@@ -59,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--queue-series", action="store_true", help="JSON also holds the queues' fill of every millisecond")
     parser.add_argument(
+        "--clock",
+        action="store_true",
+        help="JSON also holds the bytes of each mark and priority in every millisecond, in tenths while a queue is nearly full",
+    )
+    parser.add_argument(
         "--signatures", metavar="FOLDER", help="signature files of your own, beside or instead of those of the engine"
     )
     mirror_arguments(parser)
@@ -138,7 +143,8 @@ def _analyse(args: argparse.Namespace) -> bytes:
     keeps_all = args.format == "json" and not args.records
     top = args.top if args.top is not None or keeps_all else TEXT_FLOWS
     analyse = functools.partial(
-        native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series, top=top,
+        native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series,
+        clock=args.clock, top=top,
         signatures=args.signatures, clock_errors=clock_errors(args, request.points),
         threads=args.threads or threads_for([path for _, path in request.points]),
     )  # fmt: skip
@@ -206,7 +212,8 @@ def read_request(args: argparse.Namespace) -> Request:
 def refuse_beside_exports(args: argparse.Namespace) -> None:
     """Raises BadInput for what needs packets."""
     given = {"captures": args.captures, "--point": args.point, "--queues": args.queues, "--side": args.side,
-             "--queue-series": args.queue_series, "--signatures": args.signatures, "--threads": args.threads}  # fmt: skip
+             "--queue-series": args.queue_series, "--clock": args.clock, "--signatures": args.signatures,
+             "--threads": args.threads}  # fmt: skip
     beside = next((name for name, value in given.items() if value), None)
     if beside:
         raise BadInput(f"{beside} beside --exports: records of exporters have no packets. Examine captures in a run of their own")

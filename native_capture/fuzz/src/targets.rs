@@ -170,6 +170,7 @@ fn settings(bytes: &[u8]) {
             queues,
             clock_errors: Vec::new(),
             series: true,
+            clock: true,
             top: Some(3),
             signatures: None,
             records,

@@ -27,6 +27,7 @@ def analyse(
     bundle: bytes | None = None,
     queues: bytes | None = None,
     series: bool = False,
+    clock: bool = False,
     top: int | None = None,
     signatures: str | PathLike[str] | None = None,
     records: Literal["ndjson", "columns", "ipfix"] | None = None,
@@ -38,7 +39,8 @@ def analyse(
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
     queues: the queues file of the contract; `sides` in it ({point: [prefix, ..]}) names what lies behind a point standing alone.
-    series: queues also give their fill of every millisecond.
+    series: queues also give their fill of every millisecond. clock: points give the bytes of each mark and priority in every
+    millisecond, and in every tenth of one while a queue is nearly full.
 
     signatures: a folder of signature files beside those that come with the engine (docs/signatures.md).
 

@@ -26,6 +26,7 @@ fn one(path: PathBuf) -> Result<usize, AnalyseError> {
         queues: None,
         clock_errors: Vec::new(),
         series: false,
+        clock: false,
         top: Some(0),
         signatures: None,
         records: Some(Form::Ipfix { domain: 1, limit: 1_400 }),

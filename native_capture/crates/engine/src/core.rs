@@ -54,6 +54,7 @@ pub(crate) struct Core {
     pub queues: Option<Queues>,
     pub fabric: Fabric,
     pub limits: Used,
+    pub records_clocks: bool,
     pub signatures: Arc<Signatures>,
     /// Filled by who reads payload for a report.
     pub names: Names,
@@ -98,6 +99,7 @@ impl Core {
             queues: None,
             fabric: Fabric::new(names.len(), size.roce_flows),
             limits: Used::default(),
+            records_clocks: false,
             signatures,
             names: Names::default(),
             verdicts: Vec::new(),
@@ -412,6 +414,7 @@ impl Core {
         }
         self.watch_queues(u64::MAX);
         self.roll_pauses(self.now_ns, true);
+        self.finish_clocks();
         self.judge.finish(&mut self.verdicts);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use nc_decode::{has_aeth, opcode, Acknowledge, DecodeError, Packet, Stop, Tunnel, NO_MARK, NO_PCP, NO_VLAN};
+use nc_flow::PcpClock;
 use serde::{Serialize, Serializer};
 
 /// Different VLAN stacks, tunnel ids or errors that are told apart at one point; more are counted together.
@@ -34,7 +35,7 @@ pub(crate) struct Layers {
     pub ecn: [u64; 4],
     pub inner_dscp: [Sum; 64],
     pub inner_ecn: [u64; 4],
-    pub pcp: [u64; 8],
+    pub pcp: PcpClock,
     pub vlans: BTreeMap<(u16, u16), u64>,
     pub tunnels: BTreeMap<(&'static str, u32), u64>,
     pub opcodes: Box<[u64; 256]>,
@@ -52,7 +53,7 @@ impl Default for Layers {
             ecn: [0; 4],
             inner_dscp: [Sum::default(); 64],
             inner_ecn: [0; 4],
-            pcp: [0; 8],
+            pcp: PcpClock::default(),
             vlans: BTreeMap::new(),
             tunnels: BTreeMap::new(),
             opcodes: Box::new([0; 256]),
@@ -94,7 +95,7 @@ impl Layers {
 
     #[cold]
     fn tags(&mut self, packet: &Packet) {
-        self.pcp[usize::from(packet.pcp & 7)] += 1;
+        self.pcp.add(packet.ts_ns, packet.pcp, packet.frame_len);
         if packet.vlan != NO_VLAN {
             bump(&mut self.vlans, (packet.vlan, packet.inner_vlan), &mut self.others);
         }
@@ -200,7 +201,7 @@ pub(crate) struct LayersRow<'a> {
     ecn: Counted<'a>,
     inner_dscp: BTreeMap<String, Sum>,
     inner_ecn: Counted<'a>,
-    pcp: Counted<'a>,
+    pcp: BTreeMap<u8, u64>,
     vlans: Named<'a, (u16, u16)>,
     tunnels: Named<'a, (&'static str, u32)>,
     roce: RdmaRow<'a>,
@@ -238,7 +239,11 @@ impl Layers {
             ecn: Counted(&self.ecn),
             inner_dscp: inner.map(|(mark, sum)| (mark.to_string(), *sum)).collect(),
             inner_ecn: Counted(&self.inner_ecn),
-            pcp: Counted(&self.pcp),
+            pcp: (0..)
+                .zip(self.pcp.totals())
+                .filter(|(_, sum)| sum.packets > 0)
+                .map(|(pcp, sum)| (pcp, sum.packets))
+                .collect(),
             vlans: Named(&self.vlans, |(outer, inner)| match *inner {
                 NO_VLAN => outer.to_string(),
                 inner => format!("{outer}.{inner}"),

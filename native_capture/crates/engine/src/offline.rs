@@ -54,6 +54,8 @@ pub struct Request {
     pub clock_errors: Vec<(String, u64)>,
     /// Report the fill of every millisecond.
     pub series: bool,
+    /// Report the bytes of every millisecond by mark and priority, and of every tenth while a queue is nearly full.
+    pub clock: bool,
     pub top: Option<usize>,
     /// A folder of signature files beside those that come with the engine.
     pub signatures: Option<PathBuf>,
@@ -228,6 +230,9 @@ impl Run {
         let mut core = Core::new(&names, Size { idle_ns: forgets.then_some(IDLE_NS), shards, ..SIZE }, signatures);
         if forgets {
             core.flows.hold_gone();
+        }
+        if request.clock {
+            core.record_clocks();
         }
         if let Some(text) = request.queues.as_deref() {
             let mut queues = Queues::parse(text, &names).map_err(AnalyseError::Queues)?;

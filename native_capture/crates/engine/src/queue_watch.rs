@@ -43,6 +43,9 @@ impl Core {
                 queues.lost(port, class, packet.ts_ns, is_core);
             }
         }
+        if self.records_clocks {
+            self.trigger_clocks(number, packet.ts_ns);
+        }
     }
 
     fn is_core(&self, flow: u32) -> bool {

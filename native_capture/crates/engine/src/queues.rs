@@ -232,6 +232,17 @@ impl Queues {
         }
     }
 
+    /// Ports that are fed from this point and have a class whose queue is nearly full, or was just now.
+    pub fn nearly_full(&self, point: usize) -> impl Iterator<Item = &PortState> {
+        let measures = |class: &ClassQueue| class.measured.as_ref().is_some_and(|(_, meter)| meter.is_open());
+        let estimates =
+            |port: &PortState, class| port.estimated.as_ref().is_some_and(|queues| queues.meter(class).is_open());
+        let is_full = move |port: &&PortState| {
+            (0..).zip(&port.classes).any(|(number, class)| measures(class) || estimates(port, number))
+        };
+        self.ports.iter().filter(move |port| port.arrives == Some(point)).filter(is_full)
+    }
+
     /// A running engine tells by slices only.
     pub fn forget_bursts(&mut self) {
         for port in &mut self.ports {

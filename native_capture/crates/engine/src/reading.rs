@@ -45,7 +45,7 @@ impl Block {
             }
         }
         if packet.is_lldp {
-            self.neighbours.extend(neighbour(&packet, frame.bytes));
+            self.neighbours.extend(neighbour(packet, frame.bytes));
         }
         if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
             self.cut += 1;

@@ -8,6 +8,7 @@ use nc_flow::{address, protocol, Flow, FlowTable, Signature, Strength, TcpCounts
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
+use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
 use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
 use crate::largest::{Largest, Row};
@@ -95,7 +96,8 @@ struct PointRow<'a> {
     decode_errors: u64,
     cut_packets: u64,
     out_of_order: u64,
-    dscp: ByMark<DscpRow>,
+    dscp: ByMark<ClassRow>,
+    pcp: ByMark<ClassRow>,
     headers: LayersRow<'a>,
     queues: Vec<QueueRow<'a>>,
     microbursts: Vec<BurstRow<'a>>,
@@ -103,13 +105,15 @@ struct PointRow<'a> {
     tcp: TcpRow,
     health: HealthSums,
     lldp: Vec<&'a Neighbour>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<ClockRow>,
 }
 
 #[derive(Serialize)]
-struct DscpRow {
-    packets: u64,
-    bytes: u64,
-    peak_1ms_bytes: u64,
+pub(crate) struct ClassRow {
+    pub packets: u64,
+    pub bytes: u64,
+    pub peak_1ms_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -241,10 +245,6 @@ fn point_row<'a>(
     rows: queue_rows::QueueRows<'a>,
     health: HealthSums,
 ) -> PointRow<'a> {
-    let totals = point.clock.totals().iter().enumerate().filter(|(_, mark)| mark.packets > 0);
-    let dscp = totals.map(|(mark, sum)| {
-        (mark as u8, DscpRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
-    });
     PointRow {
         name: &point.name,
         file: input.path.display().to_string(),
@@ -258,7 +258,8 @@ fn point_row<'a>(
         decode_errors: point.decode_errors,
         cut_packets: input.cut,
         out_of_order: input.lane.out_of_order,
-        dscp: ByMark(dscp.collect()),
+        dscp: totals(&point.clock),
+        pcp: totals(&point.layers.pcp),
         headers: point.layers.row(),
         queues: rows.queues,
         microbursts: rows.microbursts,
@@ -266,6 +267,7 @@ fn point_row<'a>(
         tcp: tcp_row(&point.tcp),
         health,
         lldp: input.neighbours.rows(),
+        clock: clock_row(point),
     }
 }
 

@@ -157,6 +157,7 @@ fn request(paths: &[PathBuf], records: Option<Form>, threads: usize) -> Request 
         queues: None,
         clock_errors: Vec::new(),
         series: false,
+        clock: false,
         top: None,
         signatures: None,
         records,

@@ -1,4 +1,4 @@
-//! Counters per mark: in a flow (few marks), at a point (all 64, and per millisecond).
+//! Counters per mark in a flow, which has few; those of a point stand in `clock.rs`.
 
 /// `matched`: seen again at a later point. `unmatched`: the window passed and no other point showed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,81 +130,6 @@ impl DscpSet {
     }
 }
 
-/// One mark at one point. `peak_1ms_bytes`: most bytes in one millisecond of packet time, aligned to whole milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DscpTotals {
-    pub packets: u64,
-    pub bytes: u64,
-    pub peak_1ms_bytes: u64,
-}
-
-/// How many milliseconds back a packet may come and still find its bucket.
-const SPAN_MS: usize = 1_024;
-
-/// Which millisecond since 1970, and its bytes by mark.
-#[derive(Clone)]
-struct Millisecond {
-    stamp: u64,
-    bytes: [u64; 64],
-}
-
-/// All marks of one point, with a ring of milliseconds so that packets slightly out of order count right.
-pub struct DscpClock {
-    totals: [DscpTotals; 64],
-    ring: Box<[Millisecond]>,
-    late: u64,
-}
-
-impl Default for DscpClock {
-    fn default() -> Self {
-        Self {
-            totals: [DscpTotals::default(); 64],
-            ring: vec![Millisecond { stamp: u64::MAX, bytes: [0; 64] }; SPAN_MS].into(),
-            late: 0,
-        }
-    }
-}
-
-impl Millisecond {
-    /// Take this place for `ms`; false when a later one has it.
-    #[cold]
-    fn begin(&mut self, ms: u64) -> bool {
-        if self.stamp != u64::MAX && self.stamp > ms {
-            return false;
-        }
-        *self = Self { stamp: ms, bytes: [0; 64] };
-        true
-    }
-}
-
-impl DscpClock {
-    #[inline]
-    pub fn add(&mut self, ts_ns: u64, dscp: u8, bytes: u32) {
-        let mark = usize::from(dscp & 63);
-        let totals = &mut self.totals[mark];
-        totals.packets += 1;
-        totals.bytes += u64::from(bytes);
-        let ms = ts_ns / 1_000_000;
-        let slot = &mut self.ring[ms as usize % SPAN_MS];
-        if slot.stamp != ms && !slot.begin(ms) {
-            self.late += 1;
-            return;
-        }
-        let bucket = &mut slot.bytes[mark];
-        *bucket += u64::from(bytes);
-        totals.peak_1ms_bytes = totals.peak_1ms_bytes.max(*bucket);
-    }
-
-    pub fn totals(&self) -> &[DscpTotals; 64] {
-        &self.totals
-    }
-
-    /// Packets more than a second behind: in the totals, not in the peaks.
-    pub fn late(&self) -> u64 {
-        self.late
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,17 +158,5 @@ mod tests {
         assert!(set.many.is_none());
         let count = DscpCount { packets: 3, bytes: 300, matched: 1, unmatched: 1 };
         assert_eq!(set.counts((3, 300)), [(46, count)]);
-    }
-
-    #[test]
-    fn the_peak_is_that_of_whole_milliseconds_also_out_of_order() {
-        let mut clock = DscpClock::default();
-        for (us, bytes) in [(1_000, 100), (1_999, 100), (2_000, 150), (1_500, 30), (2_001_000, 10)] {
-            clock.add(us * 1_000, 46, bytes);
-        }
-        assert_eq!(clock.totals()[46], DscpTotals { packets: 5, bytes: 390, peak_1ms_bytes: 230 });
-        assert_eq!(clock.late(), 0);
-        clock.add(977_000_000, 46, 1);
-        assert_eq!(clock.late(), 1);
     }
 }

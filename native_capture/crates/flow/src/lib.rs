@@ -3,6 +3,7 @@
 //! Bounded: what does not fit is counted as overflow. No allocation per packet, no clock but the packets'.
 
 mod ahead;
+mod clock;
 mod delays;
 mod dscp;
 mod fill;
@@ -33,8 +34,9 @@ mod tracker;
 mod trouble;
 
 pub use ahead::Ahead;
+pub use clock::{ClassTotals, Clock, DscpClock, PcpClock, Tick, FINE_STEP_NS, STEP_NS};
 pub use delays::Delays;
-pub use dscp::{Counted, DscpClock, DscpCount, DscpSet, DscpTotals};
+pub use dscp::{Counted, DscpCount, DscpSet};
 pub use fill::{Burst, Fill, FillMeter, Passages, Slice};
 pub use flow::Flow;
 pub use fragments::Fragments;

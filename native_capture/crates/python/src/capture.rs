@@ -58,7 +58,7 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new()))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, clock=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
@@ -66,6 +66,7 @@ fn analyse<'py>(
     bundle: Option<&[u8]>,
     queues: Option<&[u8]>,
     series: bool,
+    clock: bool,
     top: Option<usize>,
     signatures: Option<PathBuf>,
     records: Option<&str>,
@@ -78,7 +79,7 @@ fn analyse<'py>(
     let queues = queues.map(<[u8]>::to_vec);
     let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
     let mut sink = PythonSink::new(write, progress);
-    let request = Request { points, bundle, queues, clock_errors, series, top, signatures, records, threads };
+    let request = Request { points, bundle, queues, clock_errors, series, clock, top, signatures, records, threads };
     let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
