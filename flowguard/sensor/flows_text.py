@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.sensor.carried_text import carried_text
 from flowguard.sensor.neighbours_text import neighbours_text
 from flowguard.sensor.path_text import path_notes
 from flowguard.sensor.services_text import services_text
@@ -22,7 +23,7 @@ def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
     sections = (
         _points, _marks, verdicts_part, _queues, _bursts, _paths, _rdma, neighbours_text, services_text, _health, _media,
-        _flows, _notes,
+        _flows, carried_text, _notes,
     )  # fmt: skip
     parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"

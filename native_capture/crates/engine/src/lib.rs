@@ -2,6 +2,7 @@
 //! and judge, to a report (files) or to batches (live).
 
 mod account;
+mod carried;
 mod clock_rows;
 mod clocks;
 mod core;

@@ -10,6 +10,7 @@ use nc_detect::{Bundle, Verdict};
 use nc_flow::{Ahead, SignatureError, Signatures};
 use nc_source::{CaptureFile, Code, SourceError};
 
+use crate::carried::CarriedFlows;
 use crate::clocks::Clocks;
 use crate::core::{Core, Size, IDLE_NS};
 use crate::flows::SHARDS;
@@ -108,6 +109,7 @@ pub(crate) struct Input {
     pub error: Option<SourceError>,
     pub lane: Lane,
     pub neighbours: Neighbours,
+    pub carried: CarriedFlows,
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
@@ -128,6 +130,7 @@ impl Input {
             error: None,
             lane: Lane::default(),
             neighbours: Neighbours::default(),
+            carried: CarriedFlows::default(),
             cut: 0,
             tcp_kept: 0,
             udp_kept: 0,
@@ -160,6 +163,7 @@ impl Input {
             said.correct(self.offset_ns);
             self.neighbours.keep(said);
         }
+        self.block.carried.iter().for_each(|carried| self.carried.count(carried, self.offset_ns));
         self.cut += self.block.cut;
         self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);

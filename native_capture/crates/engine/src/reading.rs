@@ -4,10 +4,11 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use nc_decode::Packet;
+use nc_decode::{Packet, Tunnel};
 use nc_flow::Signatures;
 use nc_source::{CaptureFile, Frame, SourceError};
 
+use crate::carried::{carried, Carried};
 use crate::look::look;
 use crate::names::{told, Told};
 use crate::neighbours::{neighbour, Neighbour};
@@ -26,6 +27,7 @@ pub(crate) struct Block {
     pub packets: Vec<Packet>,
     pub told: Vec<(usize, Told)>,
     pub neighbours: Vec<Neighbour>,
+    pub carried: Vec<Carried>,
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
@@ -44,6 +46,9 @@ impl Block {
                 self.told.push((at, told));
             }
         }
+        if packet.tunnel != Tunnel::None {
+            carried(packet, frame.bytes, &mut self.carried);
+        }
         if packet.is_lldp {
             self.neighbours.extend(neighbour(packet, frame.bytes));
         }
@@ -57,9 +62,11 @@ impl Block {
 
     fn clear(&mut self) {
         let (mut packets, mut told) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.told));
+        let mut carried = std::mem::take(&mut self.carried);
         packets.clear();
         told.clear();
-        *self = Self { packets, told, ..Self::default() };
+        carried.clear();
+        *self = Self { packets, told, carried, ..Self::default() };
     }
 }
 

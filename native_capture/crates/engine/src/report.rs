@@ -8,6 +8,7 @@ use nc_flow::{address, protocol, Flow, FlowTable, Signature, Strength, TcpCounts
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
+use crate::carried::CarriedRow;
 use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
 use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
@@ -72,6 +73,7 @@ struct Overflow {
     health: u64,
     names: u64,
     neighbours: u64,
+    carried: u64,
 }
 
 #[derive(Serialize)]
@@ -105,6 +107,9 @@ struct PointRow<'a> {
     tcp: TcpRow,
     health: HealthSums,
     lldp: Vec<&'a Neighbour>,
+    /// The largest flows of carried packets.
+    carried: Vec<CarriedRow>,
+    carried_total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockRow>,
 }
@@ -117,9 +122,9 @@ pub(crate) struct ClassRow {
 }
 
 #[derive(Serialize)]
-struct MarkRow {
-    packets: u64,
-    bytes: u64,
+pub(crate) struct MarkRow {
+    pub packets: u64,
+    pub bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -187,7 +192,7 @@ pub(crate) fn write(
     let points = core.points.iter().zip(inputs).enumerate();
     let SumRows { directions, points: healths, services, media } = sums.rows(core);
     let points =
-        points.map(|(number, (point, input))| point_row(point, input, rows(number), healths[number])).collect();
+        points.map(|(number, (point, input))| point_row(point, (input, top), rows(number), healths[number])).collect();
     let mut paths = path_rows::rows(core, losses.as_ref());
     let report = Report {
         schema: "policyhub.flows/1",
@@ -216,6 +221,7 @@ pub(crate) fn write(
             health: core.flows.health_overflow(),
             names: core.names.overflow,
             neighbours: inputs.iter().map(|input| input.neighbours.overflow).sum(),
+            carried: inputs.iter().map(|input| input.carried.overflow).sum(),
         },
     };
     // Every key is a string and every value a plain number, string or list: serialising cannot fail.
@@ -241,10 +247,11 @@ fn signature_row<'a>((signature, packets): (&'a Arc<Signature>, u32)) -> Signatu
 
 fn point_row<'a>(
     point: &'a Point,
-    input: &'a Input,
+    (input, top): (&'a Input, Option<usize>),
     rows: queue_rows::QueueRows<'a>,
     health: HealthSums,
 ) -> PointRow<'a> {
+    let (carried, carried_total) = input.carried.rows(top);
     PointRow {
         name: &point.name,
         file: input.path.display().to_string(),
@@ -267,6 +274,8 @@ fn point_row<'a>(
         tcp: tcp_row(&point.tcp),
         health,
         lldp: input.neighbours.rows(),
+        carried,
+        carried_total,
         clock: clock_row(point),
     }
 }

@@ -1,0 +1,151 @@
+//! Flows of the packets that tunnels carry, at each point, beside those of the packets that carry them.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use nc_decode::{Packet, Tunnel};
+use nc_flow::{address, protocol, DscpSet, FlowKey, Fragments, KeyedState};
+use serde::Serialize;
+
+use crate::layers::tunnel_name;
+use crate::report::{ByMark, MarkRow};
+
+/// Carried flows of one point that are told apart.
+const MOST: usize = 1 << 16;
+/// Tunnels within tunnels that are followed.
+const DEEPEST: u8 = 8;
+
+/// A packet that another one carries.
+pub(crate) struct Carried {
+    way: Way,
+    packet: Packet,
+}
+
+/// How a packet is carried: from where to where, in which tunnel. `depth`: 1 for the first below the outermost.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Way {
+    depth: u8,
+    version: u8,
+    src: u128,
+    dst: u128,
+    tunnel: Tunnel,
+    tunnel_id: u32,
+}
+
+#[derive(Clone, Default)]
+struct Sum {
+    packets: u64,
+    bytes: u64,
+    first_ns: u64,
+    last_ns: u64,
+    marks: DscpSet,
+}
+
+/// Every IP packet below `packet`, the outermost first.
+#[cold]
+pub(crate) fn carried(packet: &Packet, mut bytes: &[u8], found: &mut Vec<Carried>) {
+    let mut outer = *packet;
+    for depth in 1..=DEEPEST {
+        let Some(inner) = outer.inner(bytes) else { return };
+        let Packet { version, src, dst, tunnel, tunnel_id, .. } = outer;
+        if inner.is_ip() {
+            found.push(Carried { way: Way { depth, version, src, dst, tunnel, tunnel_id }, packet: inner });
+        }
+        bytes = bytes.get(usize::from(outer.carried_at)..).unwrap_or_default();
+        outer = inner;
+    }
+}
+
+/// `overflow`: packets of flows beyond [`MOST`].
+#[derive(Default)]
+pub(crate) struct CarriedFlows {
+    flows: HashMap<(Way, FlowKey), Sum, KeyedState>,
+    fragments: Fragments,
+    hash: KeyedState,
+    pub overflow: u64,
+}
+
+impl CarriedFlows {
+    /// `offset_ns`: by how much the point's clock is ahead.
+    pub fn count(&mut self, Carried { way, packet }: &Carried, offset_ns: i64) {
+        let ports = if packet.is_icmp() { (0, 0) } else { self.ports(way, packet) };
+        let key = (*way, FlowKey::of(packet, 0, ports));
+        if self.flows.len() >= MOST && !self.flows.contains_key(&key) {
+            self.overflow += 1;
+            return;
+        }
+        let ns = packet.ts_ns.saturating_add_signed(offset_ns.saturating_neg());
+        let sum = self.flows.entry(key).or_insert_with(|| Sum { first_ns: ns, last_ns: ns, ..Sum::default() });
+        sum.marks.add(packet.dscp, packet.l3_len, (sum.packets, sum.bytes));
+        sum.packets += 1;
+        sum.bytes += u64::from(packet.l3_len);
+        (sum.first_ns, sum.last_ns) = (sum.first_ns.min(ns), sum.last_ns.max(ns));
+    }
+
+    /// Tenants of two tunnels may use the same addresses and identifications: their fragments are kept apart.
+    fn ports(&mut self, way: &Way, packet: &Packet) -> (u16, u16) {
+        if !packet.is_fragment() {
+            return (packet.sport, packet.dport);
+        }
+        let ip_id = packet.ip_id ^ self.hash.hash_one(way) as u32;
+        self.fragments.ports(&Packet { ip_id, ..*packet })
+    }
+
+    /// Largest first, at most `top`; and how many there are.
+    pub fn rows(&self, top: Option<usize>) -> (Vec<CarriedRow>, usize) {
+        let mut all: Vec<_> = self.flows.iter().collect();
+        let order = |(way, key): &(Way, FlowKey)| {
+            (way.depth, way.version, way.src, way.dst, tunnel_name(way.tunnel), way.tunnel_id, *key)
+        };
+        all.sort_unstable_by_key(|(key, sum)| (std::cmp::Reverse(sum.bytes), order(key)));
+        all.truncate(top.unwrap_or(usize::MAX));
+        (all.into_iter().map(|((way, key), sum)| row(way, key, sum)).collect(), self.flows.len())
+    }
+}
+
+/// `tunnel_id`: VNI, ERSPAN session, GRE key, tunnel endpoint, label; null for a tunnel without one. `bytes`: of the carried IP packets.
+#[derive(Serialize)]
+pub(crate) struct CarriedRow {
+    depth: u8,
+    tunnel: &'static str,
+    tunnel_id: Option<u32>,
+    outer_src: String,
+    outer_dst: String,
+    src: String,
+    dst: String,
+    sport: u16,
+    dport: u16,
+    proto: String,
+    vlan: Option<u16>,
+    packets: u64,
+    bytes: u64,
+    first_ns: u64,
+    last_ns: u64,
+    dscp: ByMark<MarkRow>,
+}
+
+fn row(way: &Way, key: &FlowKey, sum: &Sum) -> CarriedRow {
+    let may_be_without = !matches!(
+        way.tunnel,
+        Tunnel::Vxlan | Tunnel::Geneve | Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Gtp | Tunnel::Mpls
+    );
+    let marks = sum.marks.counts((sum.packets, sum.bytes)).into_iter();
+    CarriedRow {
+        depth: way.depth,
+        tunnel: tunnel_name(way.tunnel),
+        tunnel_id: Some(way.tunnel_id).filter(|id| *id != 0 || !may_be_without),
+        outer_src: address(way.version, way.src),
+        outer_dst: address(way.version, way.dst),
+        src: address(key.version, key.src),
+        dst: address(key.version, key.dst),
+        sport: key.sport,
+        dport: key.dport,
+        proto: protocol(key.proto).into_owned(),
+        vlan: Some((key.vlan >> 16) as u16).filter(|id| *id != nc_decode::NO_VLAN),
+        packets: sum.packets,
+        bytes: sum.bytes,
+        first_ns: sum.first_ns,
+        last_ns: sum.last_ns,
+        dscp: ByMark(marks.map(|(mark, c)| (mark, MarkRow { packets: c.packets, bytes: c.bytes })).collect()),
+    }
+}
