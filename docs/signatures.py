@@ -26,7 +26,7 @@ OWN = """
 ## A signature of your own
 
 Write a JSON file like those in `native_capture/data/signatures` and name its folder: `policyhub flows --signatures FOLDER
-...`. A file whose `name` is that of
+...`, or `signatures = "FOLDER"` in `sensor.toml`. A file whose `name` is that of
 a signature of the engine replaces it. All lists of tests in `any` are alternatives; within one, every test must hold.
 Offsets count from the first payload byte.
 

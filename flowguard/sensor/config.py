@@ -55,6 +55,7 @@ class SensorConfig:
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
     filter: only these frames (pcap-filter); promiscuous: those for others, too.
     queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
+    signatures: a folder of signature files, as `policyhub flows --signatures` takes it.
     facts_file: what marked probes told of the points, as `policyhub flows --point-facts` takes it.
     """
 
@@ -76,6 +77,7 @@ class SensorConfig:
     promiscuous: bool = True
     queues_file: Path | None = None
     facts_file: Path | None = None
+    signatures: Path | None = None
     ipfix: Collector | None = None
     collect: tuple[Post, ...] = ()
 
@@ -121,7 +123,7 @@ class _Reader:
         known = {
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
             "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
-            "filter", "promiscuous", "point_facts", "threads",
+            "filter", "promiscuous", "point_facts", "threads", "signatures",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -149,9 +151,20 @@ class _Reader:
             promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
             facts_file=self._path(raw["point_facts"]) if self._take(raw, "point_facts", str, "") else None,
+            signatures=self._signatures(raw),
             ipfix=self._collector(raw),
             collect=self._posts(raw),
         )
+
+    def _signatures(self, raw: Mapping[str, Any]) -> Path | None:
+        if "signatures" not in raw:
+            return None
+        folder = self._path(self._take(raw, "signatures", str))
+        if "points" not in raw:
+            raise self._bad("signatures needs [[points]]", "Only a sensor that captures looks at payload; take signatures out")
+        if not folder.is_dir():
+            raise self._bad(f"signatures = {str(folder)!r} is no folder", "Name a folder of signature files (docs/signatures.md)")
+        return folder
 
     def _collector(self, raw: Mapping[str, Any]) -> Collector | None:
         if "ipfix" not in raw:

@@ -46,6 +46,18 @@ def test_queues_are_read_when_they_are_named(tmp_path):
     assert config.queues() == b"{}"
 
 
+def test_signatures_of_ones_own_are_a_folder_of_a_sensor_that_captures(tmp_path):
+    assert read(tmp_path, GOOD).signatures is None
+    text = 'signatures = "own"\n' + GOOD
+    with pytest.raises(BadInput, match=r"own' is no folder"):
+        read(tmp_path, text)
+    (tmp_path / "own").mkdir()
+    assert read(tmp_path, text).signatures == tmp_path / "own"
+    played = text.replace("[[points]]", "[[replay]]").replace("interface", "file").replace('name = "', 'point = "')
+    with pytest.raises(BadInput, match=r"signatures needs \[\[points\]\]"):
+        read(tmp_path, played.replace('point = "core-1"', 'name = "core-1"'))
+
+
 def test_captures_can_stand_for_interfaces(tmp_path):
     text = GOOD.replace("[[points]]", "[[replay]]").replace("interface", "file").replace("name = ", "point = ")
     config = read(tmp_path, text.replace('point = "core-1"', 'name = "core-1"'))
