@@ -26,6 +26,9 @@ FAILOVER = re.compile(r"^failover\s*$", re.MULTILINE)
 DEFECT = gettext_noop("the parser of %(vendor)s failed (%(error)s); this is a defect, please report it")
 STRANGER = gettext_noop("counters of %(host)r, and no given %(platform)s configuration has this host name")
 TWO_OWNERS = gettext_noop("its counters fit %(first)s and %(second)s; it needs a prompt or host name")
+OTHER = gettext_noop(
+    "%(unparsed)d of its %(lines)d lines are not understood as %(platform)s (first: line %(line)d); it looks like %(other)s"
+)
 NOTHING = gettext_noop("nothing of it is understood as %(platform)s (line %(line)d: %(text)r)")
 NO_COUNTERS = gettext_noop("no hit counters and no traffic log of %(platforms)s in it")
 BUT_UNREAD = gettext_noop("%(reason)s; lines not read: %(count)d (first: %(lines)s), %(why)s")
@@ -114,10 +117,9 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
             continue
         try:
             device = Device(file.name, vendor, vendor.parse(file.text), file.text)
-            if _is_nothing(device):
-                strange = device.config.unparsed[0]
-                told = {"platform": vendor.name, "line": strange.line, "text": strange.text[:SHOWN]}
-                skipped.append(Skipped(file.name, Message(NOTHING, told)))
+            wrong = _not_of_its_platform(device, registry if options.platform else None)
+            if wrong:
+                skipped.append(Skipped(file.name, wrong))
             else:
                 devices.append(device)
         except Exception as error:  # parsers are total; should one fail all the same, the other files are still audited
@@ -134,6 +136,24 @@ def audit(inputs: Inputs, hits: Iterable[str], options: Options, registry: Vendo
     for device in devices:
         device.findings = _check(device, options)
     return report
+
+
+def _not_of_its_platform(device: Device, registry: VendorRegistry | None) -> Message | None:
+    """Why "nothing found" would be a false all-clear; with a registry the platform was named, and content may name another."""
+    if not device.config.unparsed:
+        return None
+    strange = device.config.unparsed[0]
+    told: dict[str, object] = {"platform": device.vendor.name, "line": strange.line}
+    if _is_nothing(device):
+        return Message(NOTHING, {**told, "text": strange.text[:SHOWN]})
+    written = sum(1 for line in device.text.splitlines() if line.strip())
+    unparsed = len(device.config.unparsed)
+    if registry is None or unparsed * 2 <= written:
+        return None
+    other = registry.detect(device.text)
+    if other is None or other.name == device.vendor.name:
+        return None
+    return Message(OTHER, {**told, "unparsed": unparsed, "lines": written, "other": other.name})
 
 
 def _is_nothing(device: Device) -> bool:

@@ -153,6 +153,12 @@ def test_a_text_of_which_nothing_is_understood_is_no_clean_device(capsys, tmp_pa
     assert "--platform" in said
 
 
+def test_a_text_of_another_platform_than_the_named_one_is_no_clean_device(capsys, tmp_path):
+    firewall = write(tmp_path / "fw.cfg", ASA)
+    assert check(firewall, "--platform", "huawei_usg") == 2
+    assert "lines are not understood as huawei_usg (first: line 1); it looks like cisco_asa" in capsys.readouterr().err
+
+
 def test_beside_a_device_it_is_a_partial_result(capsys, tmp_path):
     write(tmp_path / "notes.txt", "remember the milk\n")
     write(tmp_path / "fw.cfg", ASA)
