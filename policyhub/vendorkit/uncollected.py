@@ -35,4 +35,8 @@ def uncollected() -> Iterator[None]:
         with _REST.lock:
             _REST.holders -= 1
             if _REST.holders == 0 and _REST.was_on:
+                # What was made meanwhile counts as young, and the next allocation would walk all of it: made old, it is left
+                # alone until the collector looks at everything (docs.python.org/3.11, gc.freeze: moves without looking).
+                gc.freeze()
+                gc.unfreeze()
                 gc.enable()
