@@ -7,7 +7,7 @@ import random
 import pytest
 
 from policyhub.vendorkit.registry import REGISTRY
-from tests.vendors.test_parse_robust import HERE, cases, check
+from tests.vendors.test_parse_robust import HERE, check
 
 PLATFORMS = ("aws", "azure", "gcp", "mikrotik", "opnsense_pfsense", "pf", "sonicwall", "topsec", "vmware_nsx", "vyos")
 EACH = pytest.mark.parametrize("platform", PLATFORMS)
@@ -41,9 +41,9 @@ def test_a_platform_has_its_golden_cases(platform: str) -> None:
 @EACH
 def test_damaged_text_never_raises(platform: str) -> None:
     rng = random.Random(11)
-    for text in cases(platform):
+    for path in sorted((HERE / platform).glob("*/*.txt")):
         for _ in range(12):
-            damaged = text
+            damaged = path.read_text(encoding="utf-8")
             for _ in range(rng.randrange(1, 6)):
                 at = rng.randrange(len(damaged) + 1)
                 damaged = damaged[:at] + rng.choice(MARKS) + damaged[at + rng.randrange(12) :]
