@@ -346,6 +346,7 @@ ODD = [
     (f"{P}nat bind acl 2000 odd", "2 instance is expected"),
     ("nat address-group 1 odd", "1 'odd' is not understood in a group of addresses"),
     ("nat address-group 1\n section 0 odd", "1 'odd' begins no range of addresses"),
+    ("qos map-table odd", "1 qos map-table odd is not modelled"),
     (f"{P}qos odd", "2 qos 'odd' is not modelled"),
     (f"{P}qos lr cir 1000 inbound", "2 qos lr inbound is not modelled"),
     (f"{P}qos queue odd", "2 qos queue needs a number"),

@@ -137,7 +137,8 @@ def _dispatch(reading: Reading, block: Block) -> None:
         reading.ledger.understood(block.number)
         return
     if word in ("qos", "diffserv"):
-        _global_qos(reading, block)
+        with reading.ledger.booking(block.line):
+            _global_qos(reading, block)
         return
     handler = HANDLERS.get(word)
     if reading.ledger.is_booked(block.number):
@@ -196,6 +197,4 @@ def _global_qos(reading: Reading, block: Block) -> None:
     elif kind == "qos" and what == "buffer" and name:
         reading.device_notes.append((" ".join(nat.spoken(block).words), block.number))
     else:
-        reading.ledger.unparsed(block.line, f"{kind} {what[:40]} is not modelled")
-        return
-    reading.ledger.understood(block.number)
+        raise NotUnderstood(f"{kind} {what[:40]} is not modelled")
