@@ -10,14 +10,13 @@ import pytest
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.registry import REGISTRY
 from policyhub.vendors.checkpoint_gaia.objects import ports
+from tests.vendors.corners import each_odd, reasons, whole
 
 VENDOR = REGISTRY.get("checkpoint_gaia")
 
 
 def parse(*lines: str) -> DeviceConfig:
-    config = VENDOR.parse("\n".join(("set hostname gw", *lines)) + "\n")
-    assert not config.unparsed, config.unparsed
-    return config
+    return whole(VENDOR, "\n".join(("set hostname gw", *lines)) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -93,11 +92,9 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("line", "told"), ODD, ids=[line for line, _ in ODD])
-def test_what_is_not_understood_is_told_with_its_reason(line: str, told: str) -> None:
-    assert [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(f"set hostname gw\n{line}\n").unparsed] == [
-        f"2 {told}"
-    ]
+@each_odd(ODD)
+def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
+    assert reasons(VENDOR, f"set hostname gw\n{text}\n") == [f"2 {told}"]
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.corners import each_odd, reasons, whole
 from tests.vendors.model_json import readable
 
 VENDOR = REGISTRY.get("cisco_ios")
+parse = partial(whole, VENDOR)
 PORT = "interface GigabitEthernet1/0/1\n "
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
 
 
 @pytest.mark.parametrize(
@@ -179,6 +176,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
-    assert [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text + "\n").unparsed] == [told]
+    assert reasons(VENDOR, text + "\n") == [told]

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.corners import each_odd, reasons, whole
 from tests.vendors.model_json import readable
 
 VENDOR = REGISTRY.get("cisco_iosxr")
+parse = partial(whole, VENDOR)
+odd = partial(reasons, VENDOR)
 LISTS = (
     "ipv4 access-list A\n 10 permit ipv4 10.0.0.0 0.0.0.255 any\nipv6 access-list A\n 10 permit ipv6 any any\n"
     "ipv4 access-list B\n 10 deny ipv4 any any\n"
 )
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
-
-
-def odd(text: str) -> list[str]:
-    return [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text).unparsed]
 
 
 def bound(text: str) -> list[tuple[str, int, str, str]]:
@@ -253,6 +247,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
     assert odd(text + "\n") == [told]

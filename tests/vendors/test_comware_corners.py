@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action, Rule
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.corners import whole
 from tests.vendors.model_json import readable, service
 
 VENDOR = REGISTRY.get("h3c_comware")
+parse = partial(whole, VENDOR)
 PORT = "interface GigabitEthernet1/0/1\n "
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
 
 
 def rule(*lines: str, before: str = "", policy: str = "security-policy ip") -> Rule:

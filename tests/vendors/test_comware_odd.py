@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from policyhub.vendorkit.registry import REGISTRY
+from tests.vendors.corners import each_odd, reasons
 
 VENDOR = REGISTRY.get("h3c_comware")
 PORT = "interface GigabitEthernet1/0/1\n "
@@ -61,6 +60,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
-    assert [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text + "\n").unparsed] == [told]
+    assert reasons(VENDOR, text + "\n") == [told]

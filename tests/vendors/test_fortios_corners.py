@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action, Match, Rule
 from policyhub.vendorkit.registry import REGISTRY
 from policyhub.vendors.fortinet_fortios.tree import split
+from tests.vendors.corners import reasons, whole
 from tests.vendors.model_json import readable
 
 VENDOR = REGISTRY.get("fortinet_fortios")
+parse = partial(whole, VENDOR)
+odd = partial(reasons, VENDOR)
 
 
 def table(path: str, **entries: str) -> str:
@@ -24,16 +27,6 @@ def table(path: str, **entries: str) -> str:
         for name, lines in entries.items()
     )
     return f"config {path}\n{rows}end\n"
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
-
-
-def odd(text: str) -> list[str]:
-    return [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text).unparsed]
 
 
 SIDES = "srcintf any\ndstintf any\nsrcaddr all\ndstaddr all\nschedule always\n"

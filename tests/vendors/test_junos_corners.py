@@ -11,19 +11,18 @@ from policyhub.domain.rules import Action, Match, Rule
 from policyhub.vendors.juniper_junos import VENDOR
 from policyhub.vendors.juniper_junos.groups import members, pattern
 from policyhub.vendors.juniper_junos.reader import split_words
+from tests.vendors.corners import each_odd, reasons, whole
 from tests.vendors.model_json import readable, service
 
 TERM = "set firewall family inet filter F term t"
 
 
 def parse(*lines: str) -> DeviceConfig:
-    config = VENDOR.parse("\n".join(lines) + "\n")
-    assert config.unparsed == (), config.unparsed
-    return config
+    return whole(VENDOR, "\n".join(lines) + "\n")
 
 
 def odd(*lines: str) -> list[str]:
-    return [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse("\n".join(lines) + "\n").unparsed]
+    return reasons(VENDOR, "\n".join(lines) + "\n")
 
 
 def term(*lines: str, family: str = "inet", before: tuple[str, ...] = ()) -> Match:
@@ -383,6 +382,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
     assert odd(*text.split("\n")) == [told]

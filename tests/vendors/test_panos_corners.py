@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from policyhub.domain.rules import Match
 from policyhub.vendors.paloalto_panos import VENDOR
+from tests.vendors.corners import reasons
 from tests.vendors.model_json import readable
 
 FIELDS = {
@@ -20,6 +22,7 @@ FIELDS = {
     "action": "deny",
 }
 R = "set rulebase security rules r"
+odd = partial(reasons, VENDOR)
 
 
 def rule(*more: str, **over: str) -> str:
@@ -32,10 +35,6 @@ def match(text: str) -> Match:
     config = VENDOR.parse(text)
     assert not config.unparsed
     return config.policies[0].rules[0].match
-
-
-def odd(text: str) -> list[str]:
-    return [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text).unparsed]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from policyhub.vendors.paloalto_panos import VENDOR
+from tests.vendors.corners import each_odd, reasons
 
 R = "set rulebase security rules r"
 N, QP = "set rulebase nat rules n", "set network qos profile p"
@@ -40,6 +39,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
-    assert [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text).unparsed] == [told]
+    assert reasons(VENDOR, text) == [told]

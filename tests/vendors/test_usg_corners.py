@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action, Rule
 from policyhub.vendorkit.registry import REGISTRY
 from policyhub.vendorkit.vrp_acl import AUTO_NOTE
+from tests.vendors.corners import each_odd, reasons, whole
 from tests.vendors.model_json import readable, service
 
 VENDOR = REGISTRY.get("huawei_usg")
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
+parse = partial(whole, VENDOR)
+odd = partial(reasons, VENDOR)
 
 
 def rule(*lines: str, before: str = "") -> Rule:
@@ -26,10 +23,6 @@ def rule(*lines: str, before: str = "") -> Rule:
     return next(
         p for p in parse(f"{before}security-policy\n rule name r\n{below}").policies if p.name == "security-policy"
     ).rules[0]
-
-
-def odd(text: str) -> list[str]:
-    return [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text).unparsed]
 
 
 @pytest.mark.parametrize(
@@ -373,7 +366,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
     assert odd(text + "\n") == [told]
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.rules import Action
 from policyhub.vendorkit.registry import REGISTRY
 from policyhub.vendorkit.vrp_acl import AUTO_NOTE
+from tests.vendors.corners import each_odd, reasons, whole
 from tests.vendors.model_json import readable
 
 VENDOR = REGISTRY.get("huawei_vrp")
+parse = partial(whole, VENDOR)
 PORT = "interface GigabitEthernet0/0/1\n "
-
-
-def parse(text: str) -> DeviceConfig:
-    config = VENDOR.parse(text)
-    assert not config.unparsed, config.unparsed
-    return config
 
 
 ACLS = """acl number 2001 match-order auto
@@ -365,6 +361,6 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ODD, ids=[text for text, _ in ODD])
+@each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
-    assert [f"{unparsed.line} {unparsed.reason}" for unparsed in VENDOR.parse(text + "\n").unparsed] == [told]
+    assert reasons(VENDOR, text + "\n") == [told]
