@@ -13,6 +13,7 @@ from policyhub.vendorkit.json_lines import Document, Node, read_json
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, host_set, number_in, prefix_set
 from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendorkit.sharing import drained
 from policyhub.vendorkit.xml_lines import read_xml
 
 REMARKS = ("#", "!", "//", "$ ")  # what people keep around answers: the command, and where it was asked
@@ -119,9 +120,7 @@ def consumed(node: Node | None) -> Iterator[Node]:
     found = list(objects_of(node))
     if node is not None and node.items is not None:
         node.items = []
-    found.reverse()
-    while found:
-        yield found.pop()
+    yield from drained(found)
 
 
 def address(text: str) -> AddressSet | None:

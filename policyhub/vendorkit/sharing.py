@@ -1,4 +1,4 @@
-"""Trees of words in little memory: one object for equal texts (the same few words stand in every rule), and small children."""
+"""Large texts in little memory: one object for equal words, small children in trees, lists that shrink while they are read."""
 
 from __future__ import annotations
 
@@ -50,6 +50,13 @@ class One(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return 1
+
+
+def drained(items: list[T]) -> Iterator[T]:
+    """The items of a list in their order, each taken out of it when it is asked for: what is large is forgotten one by one."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def with_child(children: Mapping[str, T], name: str, child: T) -> Mapping[str, T]:

@@ -12,6 +12,7 @@ from policyhub.domain.rules import COMES_BACK, Action, Binding, Policy, Rule
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood
+from policyhub.vendorkit.sharing import drained
 from policyhub.vendorkit.xtables.facts import ANY_OF, Context, Facts
 from policyhub.vendorkit.xtables.listing import read_listed
 from policyhub.vendorkit.xtables.options import dscp_value, number, option_values, read_options
@@ -125,9 +126,7 @@ def _chain(built: Built, table: Table, chain: Chain, context: Context, ledger: L
     draft = _Draft()
     rules: list[Rule] = []
     repeats: dict[str, int] = {}
-    waiting, chain.entries = chain.entries[::-1], []
-    for position in range(1, len(waiting) + 1):
-        entry = waiting.pop()
+    for position, entry in enumerate(drained(chain.entries), 1):
         facts = _read(table, entry, context, ledger)
         if facts is None:
             continue

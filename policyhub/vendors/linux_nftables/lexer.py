@@ -86,13 +86,6 @@ def tree(flat: Iterable[Token]) -> list[Node]:
     return top
 
 
-def drained(group: Group) -> Iterator[Node]:
-    """Its items, each forgotten when the next is asked for: those of a whole ruleset take ten times the text."""
-    items, group.items = group.items[::-1], []
-    while items:
-        yield items.pop()
-
-
 def split(nodes: Iterable[Node], blocks: bool = False) -> Iterator[list[Node]]:
     """Statements. blocks: braces may hold a body (`chain x { .. }`) and end their statement; inside a chain they never do."""
     now: list[Node] = []

@@ -13,6 +13,7 @@ from policyhub.domain.rules import COMES_BACK, Action, Binding, Policy, Rule
 from policyhub.domain.services import Service
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood
+from policyhub.vendorkit.sharing import drained
 from policyhub.vendors.linux_nftables.facts import Facts, Inexact, address_of, keys, types
 from policyhub.vendors.linux_nftables.lexer import Token, text_of
 from policyhub.vendors.linux_nftables.reading import NAMES, VERSIONS, Chain, Reading, RuleText, SetDef, Table
@@ -102,9 +103,7 @@ def _draft(reading: Reading, built: Built, table: Table, chain: Chain, shared: d
     title = f"{table.title} {chain.name}"
     draft = _Draft(chain, is_nat=chain.kind == "nat")
     repeats: dict[str, int] = {}
-    waiting, chain.rules = chain.rules[::-1], []
-    for position in range(1, len(waiting) + 1):
-        text = waiting.pop()
+    for position, text in enumerate(drained(chain.rules), 1):
         known = analyse(table, text)
         name = f"{title} handle {text.handle}" if text.handle else f"{title} rule {position}"
         key = f"{title}: {known.canonical}"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
-from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, drained, line_span, split, text_of, tokens, tree
+from policyhub.vendorkit.sharing import drained
+from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, line_span, split, text_of, tokens, tree
 from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, flat_elements
 
 OBJECTS: dict[str, tuple[str, ...]] = {  # kind -> first words of the lines in its body
@@ -166,7 +167,7 @@ def _table(reading: Reading, statement: list[Node], at: int) -> None:
     body = statement[-1]
     if not isinstance(body, Group):
         return
-    for part in split(drained(body), blocks=True):
+    for part in split(drained(body.items), blocks=True):
         _guarded(reading, part, lambda inner: _in_table(reading, table, inner))
 
 
@@ -191,7 +192,7 @@ def _in_table(reading: Reading, table: Table, statement: list[Node]) -> None:
 def _chain(reading: Reading, table: Table, name: str, body: Group | None, statement: Sequence[Node]) -> None:
     chain = table.chains.setdefault(name, Chain(name))
     chain.lines += [line for line in line_span(statement) if line not in chain.lines]
-    for part in split(drained(body)) if body else ():
+    for part in split(drained(body.items)) if body else ():
         _guarded(reading, part, lambda inner: _in_chain(reading, table, chain, inner))
 
 

@@ -15,6 +15,7 @@ from policyhub.vendorkit.json_books import address
 from policyhub.vendorkit.ledger import LineLedger, is_sensitive
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal, score
 from policyhub.vendorkit.rendering import is_prompt
+from policyhub.vendorkit.sharing import drained
 from policyhub.vendors.mikrotik.commands import Command, commands
 from policyhub.vendors.mikrotik.rules import RETURN, Chain, Names, nat_rule
 
@@ -52,10 +53,8 @@ def parse(text: str) -> DeviceConfig:
     lines = read_lines(text)
     reading = _Reading(lines, Names(MENUS["protocols"]))
     rules = [command for command in commands(_commands(reading)) if not _names(reading, command)]
-    rules.reverse()
     nat_rules = []
-    while rules:  # what has become a rule is forgotten at once: exports are long
-        command = rules.pop()
+    for command in drained(rules):  # what has become a rule is forgotten at once: exports are long
         family, _, table = command.menu.partition(" firewall ")
         try:
             if table == "nat":

@@ -15,6 +15,7 @@ from policyhub.vendorkit.blocks import Lines, read_lines
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, score
 from policyhub.vendorkit.operands import NameTable, address_table
+from policyhub.vendorkit.sharing import drained
 from policyhub.vendors.pf.lexer import Macros, Statement, statements, tokens_of
 from policyhub.vendors.pf.operands import members, short_address
 from policyhub.vendors.pf.rules import ACTIONS, Draft, read_rule
@@ -60,9 +61,7 @@ def parse(text: str) -> DeviceConfig:
     lines = read_lines(text)
     reading = _Reading(lines)
     found = [statement for statement in statements(reading.ledger.without_long(lines)) if not _is_table(reading, statement)]
-    found.reverse()
-    while found:  # what has become a rule is forgotten at once: rulesets are long
-        statement = found.pop()
+    for statement in drained(found):  # what has become a rule is forgotten at once: rulesets are long
         tokens = statement.tokens()
         if tokens:
             _try(reading, statement, tokens, _statement)

@@ -37,9 +37,10 @@ class Table:
     lines: tuple[int, ...]
 
 
-def read_tables(text_lines: Sequence[Line], raw: Sequence[str]) -> Iterator[Table]:
-    """raw: the lines with their blanks."""
+def read_tables(text_lines: Sequence[Line], text: str) -> Iterator[Table]:
+    """text: what the lines, all of them, are of; columns stand where its blanks are."""
     lines = list(text_lines)
+    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     at = 0
     while at < len(lines):
         if not DASHES.match(lines[at].text) or at == 0:

@@ -47,8 +47,7 @@ def unread_hits(text: str) -> tuple[Unparsed, ...]:
 
 def _rows(text: str, lines: Sequence[Line]) -> Iterator[Row | None]:
     """None for each table of counters, then its rows."""
-    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    for table in read_tables(lines, raw):
+    for table in read_tables(lines, text):
         if all(name in table.columns for name in COLUMNS):
             yield None
             yield from table.rows

@@ -94,8 +94,8 @@ def parse(text: str) -> DeviceConfig:
     )
 
 
-def _rest(lines: Iterable[Line], ledger: LineLedger) -> Iterator[Line]:
-    return (line for line in lines if line.text and not ledger.is_booked(line.number))
+def _rest(lines: Sequence[Line], ledger: LineLedger) -> Iterator[Line]:
+    return (line for line in ledger.unbooked(lines) if line.text)
 
 
 def _metadata(database: Database, field: str) -> str:
@@ -112,8 +112,7 @@ def _tables(lines: Sequence[Line], text: str, ledger: LineLedger) -> list[Table]
     """Tables of the command line; their lines are booked."""
     if "--" not in text:
         return []
-    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    found = [table for table in read_tables(lines, raw) if _is_known(table)]
+    found = [table for table in read_tables(lines, text) if _is_known(table)]
     for table in found:
         ledger.understood(*table.lines)
     ledger.understood(*(line.number for line in lines if TITLE.match(line.text)))

@@ -27,12 +27,11 @@ JSON_UNITS = {"packet": "packets", "bytes": "bytes"}
 def series(text: str, read_at: datetime | None = None) -> CounterText:
     """Every number of every known table. Rows of any other table, and what stands in none, are unread."""
     lines = read_lines(text)
-    raw = [line.expandtabs().rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     found: list[CounterSeries] = []
     titles = {
         line.number for line in lines if TITLE.match(line.text) or ECHO.match(line.text) or not any(map(str.isdigit, line.text))
     }
-    for table in read_tables(lines, raw):
+    for table in read_tables(lines, text):
         found += _table(table, read_at)
         titles.add(table.lines[0])
     if not found and text.lstrip().startswith("{"):
