@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from policyhub.domain.addresses import MAX4, WILDCARD_LIMIT_BITS, AddressSet, Interval, normalise, quad_number
+from policyhub.domain.qos import parse_dscp
 from policyhub.domain.services import MAX_PORT, ports_except
 from policyhub.vendorkit.expansion import current
 
@@ -173,6 +174,14 @@ def number_in(text: str, low: int, high: int, what: str) -> int:
     if not is_decimal(text) or len(text) > 20 or not low <= int(text) <= high:
         raise NotUnderstood(f"{text[:40]!r} is not {what} ({low}..{high})")
     return int(text)
+
+
+def dscp_in(text: str) -> int:
+    """A code point by its number or its name. Raises NotUnderstood."""
+    try:
+        return parse_dscp(text)
+    except ValueError as error:
+        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
 
 
 def rate_bps(text: str, unit: str = "", default_unit_bps: int = 1) -> int | None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from policyhub.domain.addresses import ANY, ANY4, ANY6, AddressSet
-from policyhub.domain.qos import parse_dscp
 from policyhub.domain.rules import UNDEFINED_UNKNOWN, Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ICMP, ICMPV6, Service
 from policyhub.vendorkit.blocks import Block
@@ -16,6 +15,7 @@ from policyhub.vendorkit.lexing import (
     NotUnderstood,
     TooScattered,
     Words,
+    dscp_in,
     host_set,
     is_decimal,
     number_in,
@@ -336,9 +336,6 @@ def _icmp(parts: _Parts, words: Words) -> Service:
 def marks(word: str, text: str) -> frozenset[int]:
     """Code points of `dscp X` or `precedence X`; a precedence stands for eight of them."""
     if word == "dscp":
-        try:
-            return frozenset({parse_dscp(text)})
-        except ValueError as error:
-            raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
+        return frozenset({dscp_in(text)})
     level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
     return frozenset(range(level * 8, level * 8 + 8))

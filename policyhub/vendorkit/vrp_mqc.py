@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper, parse_dscp
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in, is_decimal, number_in
 from policyhub.vendorkit.vrp_acl import PRECEDENCES
 
 PHBS = ("be", "af1", "af2", "af3", "af4", "ef", "cs6", "cs7")
@@ -116,20 +116,13 @@ def _marks(kind: str, words: Words) -> frozenset[int]:
     while words:
         text = words.next()
         if text.lower() == "to" and found and words:
-            found.update(range(max(found), _mark(words.next()) + 1))
+            found.update(range(max(found), dscp_in(words.next()) + 1))
         elif kind == "dscp":
-            found.add(_mark(text))
+            found.add(dscp_in(text))
         else:
             level = PRECEDENCES.index(text.lower()) if text.lower() in PRECEDENCES else number_in(text, 0, 7, "a precedence")
             found.update(range(level * 8, level * 8 + 8))
     return frozenset(found)
-
-
-def _mark(text: str) -> int:
-    try:
-        return parse_dscp(text)
-    except ValueError as error:
-        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
 
 
 def _behavior(mqc: Mqc, block: Block) -> QosClass:
@@ -187,7 +180,7 @@ def remark(marker: Marker, words: Words) -> Marker:
         kind = words.next("a field").lower()
     value = words.next("a value")
     if kind == "dscp":
-        return replace(marker, dscp=_mark(value))
+        return replace(marker, dscp=dscp_in(value))
     if kind in ("8021p", "dot1p"):
         return replace(marker, pcp=number_in(value, 0, 7, "a priority"))
     if kind == "local-precedence":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from policyhub.domain.addresses import AddressSet
+from policyhub.domain.qos import QosMap
 from policyhub.domain.services import Service
 from policyhub.vendorkit.blocks import read_blocks, read_lines
 from policyhub.vendorkit.expansion import LEAST_MEMBERS, LEAST_SPANS, expanding
@@ -20,6 +23,7 @@ from policyhub.vendorkit.lexing import (
     rate_bps,
     wildcard_set,
 )
+from policyhub.vendorkit.mark_maps import MarkMaps
 from policyhub.vendorkit.operands import address_table, as_source, compact, narrow
 
 
@@ -221,3 +225,27 @@ def test_services_are_merged_narrowed_and_turned_round() -> None:
         Service.of(17, ((53, 53),)),
     )
     assert as_source(web[:1]) == (Service.of(6, source=((80, 80),)),)
+
+
+def test_lines_of_one_map_add_up_and_a_map_of_its_own_stays_apart() -> None:
+    maps = MarkMaps()
+    maps.add(QosMap("m", "pcp-to-dscp", ((1, 8),), ("eth0",), (1,)))
+    maps.begin(QosMap("m", "pcp-to-dscp", ((7, 56),), (), (2,)))
+    maps.add(QosMap("m", "dscp-to-pcp", ((8, 1),), (), (3,)))
+    maps.add(QosMap("m", "pcp-to-dscp", ((2, 16),), (), (4,)), most=1)
+    with pytest.raises(NotUnderstood):
+        maps.add(QosMap("m", "pcp-to-dscp", ((3, 24),), (), (5,)), most=1)
+    assert list(maps) == [
+        QosMap("m", "pcp-to-dscp", ((1, 8), (2, 16)), ("eth0",), (1, 4)),
+        QosMap("m", "pcp-to-dscp", ((7, 56),), (), (2,)),
+        QosMap("m", "dscp-to-pcp", ((8, 1),), (), (3,)),
+    ]
+
+
+def test_many_maps_cost_what_their_lines_cost() -> None:
+    maps, began = MarkMaps(), time.process_time()
+    for number in range(10_000):
+        maps.add(QosMap(f"m{number}", "dscp-to-dscp", ((1, 2),), (), (number,)))
+        maps.add(QosMap("one", "dscp-to-dscp", ((1, 2),), (), (number,)))
+    assert len(list(maps)) == 10_001
+    assert time.process_time() - began < 2

@@ -6,9 +6,9 @@ import json
 import re
 from importlib.resources import files
 
-from policyhub.domain.qos import DscpMap, Trust, parse_dscp
+from policyhub.domain.qos import DscpMap, Trust
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in, number_in
 from policyhub.vendors.cisco_ios import port_queues
 from policyhub.vendors.cisco_ios.reading import PACKAGE, Reading
 
@@ -54,10 +54,7 @@ def _read_map(reading: Reading, words: Words, block: Block) -> None:
         return
     marks: list[int] = []
     while words and words.peek().lower() != "to":
-        try:
-            marks.append(parse_dscp(words.next()))
-        except ValueError as error:
-            raise NotUnderstood(str(error)) from error
+        marks.append(dscp_in(words.next()))
     words.next("to")
     level = number_in(words.next("a level"), 0, 7, "a class of service")
     words.end()

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosMap, QosPolicy, Shaper, parse_dscp
+from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosMap, QosPolicy, Shaper
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in, number_in
 from policyhub.vendors.cisco_ios.reading import PortQueues, Reading
 
 WORDS = ("srr-queue", "wrr-queue", "rcv-queue", "priority-queue", "queue-set", "tx-queue", "hold-queue", "max-reserved-bandwidth")
@@ -93,33 +93,22 @@ def read_global(reading: Reading, words: Words, block: Block) -> None:
 def read_map(reading: Reading, kind: str, words: Words, block: Block) -> None:
     """`mls qos map cos-dscp|ip-prec-dscp D*8`, `policed-dscp A .. to B`, `dscp-mutation NAME A .. to B`."""
     if kind in ("cos-dscp", "ip-prec-dscp"):
-        marks = [_dscp(word) for word in words.rest().split()]
+        marks = [dscp_in(word) for word in words.rest().split()]
         if len(marks) != 8:
             raise NotUnderstood("eight marks are expected")
-        reading.qos_maps.append(QosMap(kind, "class-to-dscp", tuple(enumerate(marks)), (), (block.number,)))
+        reading.qos_maps.begin(QosMap(kind, "class-to-dscp", tuple(enumerate(marks)), (), (block.number,)))
         return
     if kind not in ("policed-dscp", "dscp-mutation"):
         raise NotUnderstood(f"map {kind[:40]!r} is not modelled")
     name = words.next("a name") if kind == "dscp-mutation" else kind
     old: list[int] = []
     while words and words.peek().lower() != "to":
-        old.append(_dscp(words.next()))
+        old.append(dscp_in(words.next()))
     words.next("to")
-    new = _dscp(words.next("a mark"))
+    new = dscp_in(words.next("a mark"))
     words.end()
     entries = tuple((mark, new) for mark in old)
-    for at, known in enumerate(reading.qos_maps):
-        if known.name == name and known.kind == "dscp-to-dscp":
-            reading.qos_maps[at] = replace(known, entries=(*known.entries, *entries), lines=(*known.lines, block.number))
-            return
-    reading.qos_maps.append(QosMap(name, "dscp-to-dscp", entries, (), (block.number,)))
-
-
-def _dscp(text: str) -> int:
-    try:
-        return parse_dscp(text)
-    except ValueError as error:
-        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
+    reading.qos_maps.add(QosMap(name, "dscp-to-dscp", entries, (), (block.number,)))
 
 
 def maps(reading: Reading) -> tuple[QosMap, ...]:

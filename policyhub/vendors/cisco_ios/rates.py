@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy, parse_dscp
+from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_police import has_no_field, read_police
-from policyhub.vendorkit.lexing import NotUnderstood, Words
+from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in
 from policyhub.vendors.cisco_ios.reading import Reading
 
 
@@ -36,10 +36,7 @@ def _match(reading: Reading, words: Words) -> tuple[str, ClassMatch]:
         reading.mqc.selectors.add(name)
         return f"{kind} {name}", ClassMatch(acls=(name,))
     if kind == "dscp":
-        try:
-            return f"{kind} {name}", ClassMatch(dscp=frozenset({parse_dscp(name)}))
-        except ValueError as error:
-            raise NotUnderstood(str(error)) from error
+        return f"{kind} {name}", ClassMatch(dscp=frozenset({dscp_in(name)}))
     return f"{kind} {name}", ClassMatch(other=(f"{kind} {name}",))
 
 

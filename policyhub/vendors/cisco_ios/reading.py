@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from policyhub.domain.qos import DscpMap, QosClass, QosMap, Queue, Shaper
+from policyhub.domain.qos import DscpMap, QosClass, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ios_reading import IosReading
+from policyhub.vendorkit.mark_maps import MarkMaps
 from policyhub.vendorkit.service_names import ServiceNames
 
 PACKAGE = "policyhub.vendors.cisco_ios"
@@ -51,5 +52,5 @@ class Reading(IosReading):
     rates: dict[tuple[str, str], list[QosClass]] = field(default_factory=dict)
     queue_marks: dict[tuple[str, int], tuple[set[int], list[int]]] = field(default_factory=dict)
     queue_notes: list[tuple[str, int]] = field(default_factory=list)
-    qos_maps: list[QosMap] = field(default_factory=list)
+    qos_maps: MarkMaps = field(default_factory=MarkMaps)
     mutations: dict[str, list[str]] = field(default_factory=dict)

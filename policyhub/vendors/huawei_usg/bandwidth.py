@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue, parse_dscp
+from policyhub.domain.qos import ClassMatch, Marker, Policer, QosAttachment, QosClass, QosPolicy, Queue
 from policyhub.vendorkit.blocks import Block
-from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
+from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in, is_decimal, number_in
 from policyhub.vendorkit.vrp_lines import name_behind
 from policyhub.vendors.huawei_usg.reading import Reading, Vsys
 from policyhub.vendors.huawei_usg.security import rule_name
@@ -68,7 +68,7 @@ def _profile(reading: Reading, block: Block) -> _Profile:
                 _bandwidth(profile, words)
             elif word in ("dscp", "remark"):
                 words.accept("dscp")
-                profile.marker = Marker(dscp=_mark(words.next("a DSCP")))
+                profile.marker = Marker(dscp=dscp_in(words.next("a DSCP")))
             elif word not in ("description", "priority", "ip-car", "connection-limit", "reference-mode", "parent-profile"):
                 raise NotUnderstood(f"{word[:40]!r} is not understood in a bandwidth profile")
     return profile
@@ -88,13 +88,6 @@ def _bandwidth(profile: _Profile, words: Words) -> None:
     (profile.maximum if kind.startswith("maximum") else profile.guaranteed)[way] = rate
 
 
-def _mark(text: str) -> int:
-    try:
-        return parse_dscp(text)
-    except ValueError as error:
-        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from error
-
-
 def _rule(reading: Reading, block: Block, profiles: dict[str, _Profile]) -> list[QosClass]:
     name = rule_name(block)
     match = ClassMatch()
@@ -107,7 +100,7 @@ def _rule(reading: Reading, block: Block, profiles: dict[str, _Profile]) -> list
             if word == "disable":
                 other.insert(0, "disabled")
             elif word in ("dscp", "dscp-priority"):
-                match = replace(match, dscp=frozenset(_mark(text) for text in words.rest().split()))
+                match = replace(match, dscp=frozenset(dscp_in(text) for text in words.rest().split()))
             elif word == "action":
                 profile = _action(words, profiles)
             elif word in MATCHES:

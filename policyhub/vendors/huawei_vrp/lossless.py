@@ -81,7 +81,7 @@ def _uplink(reading: Reading, name: str, block: Block) -> None:
             reading.ledger.understood(child.number)
         except (NotUnderstood, ValueError) as reason:
             reading.ledger.unparsed(child.line, str(reason))
-    reading.qos_maps.append(QosMap(f"uplink group {name}", "dscp-to-dscp", tuple(entries), (), tuple(lines)))
+    reading.qos_maps.begin(QosMap(f"uplink group {name}", "dscp-to-dscp", tuple(entries), (), tuple(lines)))
 
 
 def _moved(words: Words) -> tuple[int, int]:

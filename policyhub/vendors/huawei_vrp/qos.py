@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, Queue, Shaper
@@ -65,17 +66,27 @@ def read_profile(reading: Reading, block: Block) -> None:
 
 
 def _profile(reading: Reading, name: str, block: Block) -> QosPolicy:
+    made = _of_all(reading, block, _profile_line)
+    return QosPolicy(f"qos-profile {name}", (made,), tuple(reading.profile_attachments.get(name, ())), block.numbers)
+
+
+def _of_all(reading: Reading, block: Block, with_line: Callable[[QosClass, Words], QosClass]) -> QosClass:
+    """The class of all packets that the lines of a block make."""
     made = QosClass("any", ClassMatch(any=True), lines=block.numbers)
     for child in block.children:
-        words = Words(child.words)
         with reading.ledger.booking(child.line):
-            if words.accept("car"):
-                made = replace(made, policer=read_car(words))
-            elif words.accept("user-queue"):
-                made = _user_queue(made, words)
-            elif not words.accept("description"):
-                raise NotUnderstood("not modelled in a QoS profile")
-    return QosPolicy(f"qos-profile {name}", (made,), tuple(reading.profile_attachments.get(name, ())), block.numbers)
+            made = with_line(made, Words(child.words))
+    return made
+
+
+def _profile_line(made: QosClass, words: Words) -> QosClass:
+    if words.accept("car"):
+        return replace(made, policer=read_car(words))
+    if words.accept("user-queue"):
+        return _user_queue(made, words)
+    if words.accept("description"):
+        return made
+    raise NotUnderstood("not modelled in a QoS profile")
 
 
 def _user_queue(made: QosClass, words: Words) -> QosClass:
@@ -97,14 +108,13 @@ def read_user_group(reading: Reading, block: Block) -> None:
 
 
 def _user_group(reading: Reading, name: str, block: Block) -> QosPolicy:
-    made = QosClass("any", ClassMatch(any=True), lines=block.numbers)
-    for child in block.children:
-        words = Words(child.words)
-        with reading.ledger.booking(child.line):
-            if not words.accept("shaping"):
-                raise NotUnderstood("not modelled in a queue of user groups")
-            made = replace(made, shaper=Shaper(rate(words)))
-    return QosPolicy(f"user-group-queue {name}", (made,), (), block.numbers)
+    return QosPolicy(f"user-group-queue {name}", (_of_all(reading, block, _group_line),), (), block.numbers)
+
+
+def _group_line(made: QosClass, words: Words) -> QosClass:
+    if not words.accept("shaping"):
+        raise NotUnderstood("not modelled in a queue of user groups")
+    return replace(made, shaper=Shaper(rate(words)))
 
 
 SIMPLE = re.compile(r"^traffic-(limit|remark|statistic|redirect|mirror)$", re.IGNORECASE)

@@ -310,17 +310,7 @@ def _other_map(reading: Reading, name: str, words: Words, line: int) -> None:
     words.accept("map")
     second = words.next("a value").lower()
     pair = (number_in(first, 0, 7, "a priority"), _class(second)) if kind == "pcp-to-class" else (_class(first), _mark(second))
-    _add_entries(reading, QosMap(name, kind, (pair,), tuple(reading.domain_ports.get(name, ())), (line,)))
-
-
-def _add_entries(reading: Reading, more: QosMap) -> None:
-    for at, known in enumerate(reading.qos_maps):
-        if (known.name, known.kind) == (more.name, more.kind):
-            if len(known.entries) > MOST_ENTRIES:
-                raise NotUnderstood("a map with more entries than there are marks and colours")
-            reading.qos_maps[at] = replace(known, entries=(*known.entries, *more.entries), lines=(*known.lines, *more.lines))
-            return
-    reading.qos_maps.append(more)
+    reading.qos_maps.add(QosMap(name, kind, (pair,), tuple(reading.domain_ports.get(name, ())), (line,)), MOST_ENTRIES)
 
 
 def read_map_table(reading: Reading, name: str, block: Block) -> None:
@@ -328,7 +318,7 @@ def read_map_table(reading: Reading, name: str, block: Block) -> None:
     kind = TABLES.get(name.lower())
     if kind is None:
         raise NotUnderstood(f"qos map-table {name[:40]} is not modelled")
-    _add_entries(reading, QosMap(name, kind, (), (), (block.number,)))
+    reading.qos_maps.add(QosMap(name, kind, (), (), (block.number,)), MOST_ENTRIES)
     for child in block.children:
         words = Words(child.words)
         with reading.ledger.booking(child.line):
@@ -340,7 +330,7 @@ def read_map_table(reading: Reading, name: str, block: Block) -> None:
             to = number_in(words.next("a mark"), 0, 63, "a mark")
             words.end()
             entries = tuple((mark, to) for mark in range(low, high + 1))
-            _add_entries(reading, QosMap(name, kind, entries, (), (child.number,)))
+            reading.qos_maps.add(QosMap(name, kind, entries, (), (child.number,)), MOST_ENTRIES)
 
 
 def _class(text: str) -> int:
@@ -363,15 +353,10 @@ def _domain_line(level: dict[int, int], words: Words) -> bool:
         return False
     if word not in ("ip-dscp-inbound", "ip-dscp"):
         raise NotUnderstood(f"{word[:40]!r} is not understood in a DiffServ domain")
-    try:
-        mark = parse_dscp(words.next("a DSCP"))
-    except ValueError as error:
-        raise NotUnderstood(str(error)) from error
+    mark = _mark(words.next("a DSCP"))
     words.accept("phb")
-    phb = words.next("a class").lower()
-    if phb not in PHBS:
-        raise NotUnderstood(f"{phb[:40]!r} is not a class")
+    phb = _class(words.next("a class").lower())
     words.accept(*COLOURS)
     words.end()
-    level[mark] = PHBS.index(phb)
+    level[mark] = phb
     return True

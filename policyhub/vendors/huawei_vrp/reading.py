@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.nat import NatRule
 from policyhub.domain.objects import AddressObject, Schedule
-from policyhub.domain.qos import QosAttachment, QosMap, QosPolicy, Trust
+from policyhub.domain.qos import QosAttachment, QosPolicy, Trust
 from policyhub.domain.rules import Binding
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import Words
+from policyhub.vendorkit.mark_maps import MarkMaps
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendorkit.vrp_acl import Acl
 
@@ -69,7 +70,7 @@ class Reading:
     ets_profiles: dict[str, Block] = field(default_factory=dict)
     drop_profiles: dict[str, Block] = field(default_factory=dict)
     device_notes: list[tuple[str, int]] = field(default_factory=list)
-    qos_maps: list[QosMap] = field(default_factory=list)
+    qos_maps: MarkMaps = field(default_factory=MarkMaps)
     cpu_policies: dict[str, QosPolicy] = field(default_factory=dict)
     cpu_attachments: dict[str, list[QosAttachment]] = field(default_factory=dict)
     segments: dict[tuple[str, str], Block] = field(default_factory=dict)

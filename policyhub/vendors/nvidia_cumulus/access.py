@@ -11,7 +11,7 @@ from policyhub.domain.rules import Action, Binding, Match, Policy, Rule
 from policyhub.domain.services import ALL_PORTS, ANY_SERVICE, ICMP, ICMPV6, TCP, UDP, Service, shared_service
 from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
-from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, number_in, prefix_set
+from policyhub.vendorkit.lexing import NotUnderstood, dscp_in, host_set, is_decimal, number_in, prefix_set
 from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.xtables.facts import NAMES
 from policyhub.vendors.nvidia_cumulus.tree import Branch, ports_of
@@ -147,7 +147,7 @@ def _match(fields: _Fields, path: tuple[str, ...], family: int) -> None:
             (fields.source_ports if name == "source-port" else fields.destination_ports).append(_port(value))
     elif name == "dscp":
         if value.upper() != "ANY":
-            fields.dscp = (fields.dscp or frozenset()) | {_dscp(value)}
+            fields.dscp = (fields.dscp or frozenset()) | {dscp_in(value)}
     elif name in ("icmp-type", "icmpv6-type"):
         fields.protocol = ICMPV6 if name == "icmpv6-type" else ICMP
         fields.icmp = ICMP_NAMES.get(value) or NAMES.icmp_type(value, fields.protocol)
@@ -155,13 +155,6 @@ def _match(fields: _Fields, path: tuple[str, ...], family: int) -> None:
             raise NotUnderstood(f"{value[:40]!r} is not an ICMP type")
     else:
         fields.conditions.append(" ".join(path))
-
-
-def _dscp(text: str) -> int:
-    try:
-        return parse_dscp(text)
-    except ValueError:
-        raise NotUnderstood(f"{text[:40]!r} is not a DSCP") from None
 
 
 def _address(fields: _Fields, name: str, value: str, family: int) -> None:
