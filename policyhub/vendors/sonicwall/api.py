@@ -8,9 +8,9 @@ from policyhub.domain.addresses import AddressSet
 from policyhub.vendorkit.json_books import JsonBooks, objects_of
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.lexing import NotUnderstood, number_in
-from policyhub.vendors.sonicwall.api_network import read_nat, read_route
+from policyhub.vendors.sonicwall.api_network import names, priority, read_nat, read_route
 from policyhub.vendors.sonicwall.drafts import (
-    ACTIONS,
+    NO_MATCH,
     PROTOCOLS,
     WITH_RANGE,
     Reading,
@@ -31,11 +31,9 @@ TOP = {"firmware_version", "model", "serial_number", "zones", "interfaces", "sta
 REST = {"uuid", "description", "comment", "zone"}
 ABOUT = {"name", "from", "to", "action", "enable", "enabled", "logging", "priority", "comment"}
 RULE = ABOUT | {"source", "destination", "service", "schedule", "users"}
-# members of a rule that do not change what it matches or does (SonicOS 7 API reference, access rules)
-NO_MATCH = {
-    "uuid", "reflexive", "fragments", "flow_reporting", "packet_monitoring", "single_sign_on", "cos_override", "tcp", "udp",
-    "max_connections", "management", "sip", "h323", "dpi", "dpi_ssl", "auto_rule", "packet_dissection_filter", "ticket",
-    "redirect_unauthenticated_users_to_log_in", "block_traffic_for_single_sign_on",
+READ_OVER = NO_MATCH | {
+    "auto_rule", "packet_dissection_filter", "ticket", "redirect_unauthenticated_users_to_log_in",
+    "block_traffic_for_single_sign_on",
 }  # fmt: skip
 CONDITIONS = {"botnet_filter", "geo_ip_filter", "connection_limit"}  # but for their values that say nothing
 QUALITY = "quality_of_service"
@@ -55,6 +53,8 @@ def _collection(books: JsonBooks, reading: Reading, name: str, value: Node) -> N
     kind = COLLECTIONS[name]
     for family, node in _families(books, value) if not name.startswith("service") else (("", n) for n in objects_of(value)):
         try:
+            if family == "fqdn" and kind not in ("address", "group"):
+                raise NotUnderstood("only an address or a group is of fqdn")
             if kind == "rule":
                 _rule(books, reading, family, node)
             elif kind == "address":
@@ -153,35 +153,22 @@ def _group(books: JsonBooks, reading: Reading, kind: str, node: Node) -> None:
 
 def _rule(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
     """Raises NotUnderstood."""
-    if family == "fqdn":
-        raise NotUnderstood("a rule is of ipv4 or ipv6")
-    books.take(node, {*RULE, *CONDITIONS, QUALITY}, NO_MATCH)
+    books.take(node, {*RULE, *CONDITIONS, QUALITY}, READ_OVER)
     draft = RuleDraft(family, tuple(node.numbers), books.text_of(node))
     draft.zones = {side: node.word(side) for side in ("from", "to") if node.word(side)}
     draft.action = node.word("action").lower()
-    if draft.action not in ACTIONS:
-        raise NotUnderstood("a rule has no action" if not draft.action else f"{draft.action[:40]!r} is not an action")
-    if len(draft.zones) != 2:
-        raise NotUnderstood("a rule has no zones")
+    draft.check()
     draft.name, draft.comment = node.word("name"), node.word("comment")
     draft.identity = f"uuid {node.word('uuid')}" if node.word("uuid") else ""
     draft.is_enabled = "false" not in (node.word("enable"), node.word("enabled"))
     draft.is_logged = {"true": True, "false": False}.get(node.word("logging"))
-    _priority(books, draft, node.get("priority"))
+    draft.priority = priority(books, node)
     for side in ("source", "destination"):
         _side(books, draft, side, node.get(side))
     _operand(books, draft, "service", node.get("service"))
     _conditions(books, draft, node)
     _marks(books, draft, node.get(QUALITY))
     reading.drafts.append(draft)
-
-
-def _priority(books: JsonBooks, draft: RuleDraft, node: Node | None) -> None:
-    """Raises NotUnderstood."""
-    if node is not None:
-        books.take(node, {"auto", "manual"})
-        if node.get("manual") is not None:
-            draft.priority = number_in(node.word("manual"), 0, 2**31, "a priority")
 
 
 def _side(books: JsonBooks, draft: RuleDraft, side: str, node: Node | None) -> None:
@@ -200,18 +187,8 @@ def _side(books: JsonBooks, draft: RuleDraft, side: str, node: Node | None) -> N
 
 def _operand(books: JsonBooks, draft: RuleDraft, key: str, node: Node | None) -> None:
     """any, a name or a group, or a list of them. Raises NotUnderstood."""
-    if node is None:
-        return
-    names: list[str] = []
-    is_any = False
-    for part in objects_of(node):
-        books.take(part, {"any", "name", "group"})
-        name = part.word("name") or part.word("group")
-        is_any = is_any or part.word("any") == "true"
-        names += [name] if name else []
-    if not names and not is_any:
-        raise NotUnderstood(f"a rule without a readable {key}")
-    draft.operands[key] = () if is_any else tuple(names)
+    if node is not None:
+        draft.operands[key] = names(books, node, "any", f"a rule without a readable {key}")
 
 
 def _conditions(books: JsonBooks, draft: RuleDraft, node: Node) -> None:
@@ -228,7 +205,7 @@ def _conditions(books: JsonBooks, draft: RuleDraft, node: Node) -> None:
                 if word not in ("all", "none"):
                     draft.conditions.append(f"users {key} {word} {inner.text}".removesuffix(" true"))
     for name, value in node.pairs():  # what take() has refused may narrow the rule
-        if name in RULE or name in NO_MATCH or name == QUALITY:
+        if name in RULE or name in READ_OVER or name == QUALITY:
             continue
         said = [words for words in _leaves(books, value, name) if not words.endswith((" false", " preserve true"))]
         draft.conditions += [words.removesuffix(" true").strip() for words in said]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from policyhub.vendorkit.json_books import JsonBooks, objects_of
 from policyhub.vendorkit.json_lines import Node
 from policyhub.vendorkit.lexing import NotUnderstood, number_in
-from policyhub.vendors.sonicwall.drafts import NatDraft, Reading, RouteDraft
+from policyhub.vendors.sonicwall.drafts import SIDES, NatDraft, Reading, RouteDraft
 
-SIDES = ("source", "destination", "service")
 ABOUT = {"name", "comment", "uuid", "ticket"}
 NAT = {"inbound", "outbound", "enable", "enabled", "priority", "reflexive", "nat_method"}
 NAT |= {f"{prefix}{side}" for side in SIDES for prefix in ("", "original_", "translated_")}
@@ -34,12 +33,18 @@ def read_nat(books: JsonBooks, reading: Reading, family: str, node: Node) -> Non
     draft.comment = node.word("comment")
     notes = [f"nat method {node.word('nat_method')}"] if node.word("nat_method") else []
     draft.notes = (*notes, "reflexive") if node.word("reflexive") == "true" else tuple(notes)
-    priority = node.get("priority")
-    if priority is not None:
-        books.take(priority, {"auto", "manual"})
-        if priority.get("manual") is not None:
-            draft.priority = number_in(priority.word("manual"), 0, 2**31, "a priority")
+    draft.priority = priority(books, node)
     reading.nat.append(draft)
+
+
+def priority(books: JsonBooks, node: Node) -> int | None:
+    """That a person gave; None when the device chooses. Raises NotUnderstood."""
+    found = node.get("priority")
+    if found is not None:
+        books.take(found, {"auto", "manual"})
+        if found.get("manual") is not None:
+            return number_in(found.word("manual"), 0, 2**31, "a priority")
+    return None
 
 
 def read_route(books: JsonBooks, reading: Reading, family: str, node: Node) -> None:
@@ -69,20 +74,28 @@ def _names(books: JsonBooks, node: Node | None, what: str, whole: str) -> tuple[
     """() for `whole` (any, original) and where nothing is said. Raises NotUnderstood."""
     if node is None:
         return ()
-    names: list[str] = []
+    return names(books, node, whole, f"a policy without a readable {what}", "address")
+
+
+def names(books: JsonBooks, node: Node, whole: str, missing: str, *inside: str) -> tuple[str, ...]:
+    """Of objects and groups; () when one says `whole`. Raises NotUnderstood with `missing` when there is neither.
+
+    inside: members of one that hold others.
+    """
+    found: list[str] = []
     is_whole = False
     for part in objects_of(node):
-        inside = part.get("address")
-        books.take(part, {whole, "name", "group", "address"})
-        for one in (part, *objects_of(inside)):
-            if one is not part:
-                books.take(one, {whole, "name", "group"})
+        books.take(part, {whole, "name", "group", *inside})
+        nested = [one for key in inside for one in objects_of(part.get(key))]
+        for one in nested:
+            books.take(one, {whole, "name", "group"})
+        for one in (part, *nested):
             name = one.word("name") or one.word("group")
             is_whole = is_whole or one.word(whole) == "true"
-            names += [name] if name else []
-    if not names and not is_whole:
-        raise NotUnderstood(f"a policy without a readable {what}")
-    return () if is_whole else tuple(names)
+            found += [name] if name else []
+    if not found and not is_whole:
+        raise NotUnderstood(missing)
+    return () if is_whole else tuple(found)
 
 
 def _gateway(books: JsonBooks, node: Node | None) -> str:

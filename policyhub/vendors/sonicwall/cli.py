@@ -11,9 +11,9 @@ from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 from policyhub.vendorkit.rendering import is_prompt
 from policyhub.vendors.sonicwall.drafts import (
-    ACTIONS,
     FAMILIES,
     NO_CONDITION,
+    NO_MATCH,
     Reading,
     RuleDraft,
     address_range,
@@ -36,11 +36,7 @@ BELOW = {
     "service-object": OBJECT | {"tcp", "udp"},
     "service-group": OBJECT | {"service-object", "service-group"},
 }  # fmt: skip
-# settings of a rule that do not change what it matches or does (SonicOS 7 API reference, access rules)
-NO_MATCH = {
-    "uuid", "id", "reflexive", "fragments", "flow-reporting", "packet-monitoring", "single-sign-on", "cos-override",
-    "tcp", "udp", "max-connections", "management", "sip", "h323", "dpi", "dpi-ssl",
-}  # fmt: skip
+READ_OVER = {"id", *(name.replace("_", "-") for name in NO_MATCH)}
 
 
 def split_words(text: str) -> list[str]:
@@ -101,10 +97,7 @@ def _rule(reading: Reading, ledger: LineLedger, block: Block) -> None:
             raise NotUnderstood(f"{at.peek()[:40]!r} is not understood here")
     for below in block.children:
         _below(draft, ledger, below)
-    if draft.action not in ACTIONS:
-        raise NotUnderstood("a rule has no action" if not draft.action else f"{draft.action[:40]!r} is not an action")
-    if set(draft.zones) != {"from", "to"}:
-        raise NotUnderstood("a rule has no zones")
+    draft.check()
     reading.drafts.append(draft)
 
 
@@ -173,7 +166,7 @@ def _about(draft: RuleDraft, at: Words) -> bool:
         if text not in NO_CONDITION:
             draft.conditions.append(text)
             draft.schedule = text.removeprefix("schedule name ") if word == "schedule" else draft.schedule
-    elif word in NO_MATCH:
+    elif word in READ_OVER:
         rest = at.rest()
         draft.identity = f"id {rest}" if word == "id" else draft.identity
     elif word in ("botnet-filter", "geo-ip-filter", "connection-limit"):

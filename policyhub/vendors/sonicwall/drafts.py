@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from policyhub.domain.addresses import ANY4, ANY6, AddressSet
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
@@ -19,6 +20,12 @@ FAMILIES = {"ipv4": (4, ANY4), "ipv6": (6, ANY6)}
 PROTOCOLS = {"icmp": 1, "igmp": 2, "gre": 47, "esp": 50, "ah": 51, "eigrp": 88, "ospf": 89, "pim": 103, "l2tp": 115}
 WITH_RANGE = {"tcp": 6, "udp": 17}
 NO_CONDITION = {"users included all", "users excluded none", "schedule always-on"}
+# members of a rule that do not change what it matches or does (SonicOS 7 API reference, access rules)
+NO_MATCH = {
+    "uuid", "reflexive", "fragments", "flow_reporting", "packet_monitoring", "single_sign_on", "cos_override", "tcp", "udp",
+    "max_connections", "management", "sip", "h323", "dpi", "dpi_ssl",
+}  # fmt: skip
+SIDES = ("source", "destination", "service")
 ANY_ZONE = "rules from or to any zone: their order among those of other zones is not known"
 
 
@@ -45,6 +52,13 @@ class RuleDraft:
     @property
     def title(self) -> str:
         return self.name or self.identity or f"line {self.lines[0]}"
+
+    def check(self) -> None:
+        """Raises NotUnderstood when there is no action, or not both zones."""
+        if self.action not in ACTIONS:
+            raise NotUnderstood("a rule has no action" if not self.action else f"{self.action[:40]!r} is not an action")
+        if len(self.zones) != 2:
+            raise NotUnderstood("a rule has no zones")
 
     def mark(self, **values: int) -> None:
         """dscp or pcp that packets of the rule get."""
@@ -127,7 +141,7 @@ class Reading:
             for draft in self.drafts:
                 if draft.family == family:
                     pairs.setdefault((draft.zones.get("from", ""), draft.zones.get("to", "")), []).append(draft)
-            drafts = [draft for pair in pairs.values() for draft in _ordered(pair)]
+            drafts = [draft for pair in pairs.values() for draft in ordered(pair)]
             if drafts:
                 notes = (ANY_ZONE,) if any(not draft.zone(side) for draft in drafts for side in ("from", "to")) else ()
                 rules = told_apart([self._rule(draft) for draft in drafts])
@@ -143,7 +157,7 @@ class Reading:
         if ports != (ANY_SERVICE,):
             services = narrow(services, as_source(ports))
         names = tuple(dict.fromkeys(unresolved))
-        silent = [f"{key} not given" for key in ("source", "destination", "service") if key not in draft.operands]
+        silent = [f"{key} not given" for key in SIDES if key not in draft.operands]
         conditions = (*draft.conditions, *silent)
         match = Match(sides[0], sides[1], services, draft.zone("from"), draft.zone("to"), None, conditions, names)
         references = tuple(dict.fromkeys(name for operand in draft.operands.values() for name in operand))
@@ -169,9 +183,12 @@ class Reading:
         return (ANY_SERVICE,) if missing or not names else tuple(dict.fromkeys(s for resolved in found for s in resolved.value))
 
 
-def _ordered(pair: list[RuleDraft]) -> list[RuleDraft]:
-    """By priority when each rule has one, else as written."""
-    return pair if any(draft.priority is None for draft in pair) else sorted(pair, key=lambda draft: draft.priority or 0)
+Draft = TypeVar("Draft", RuleDraft, NatDraft)
+
+
+def ordered(drafts: list[Draft]) -> list[Draft]:
+    """By manual priority when each has one, else as written."""
+    return drafts if any(draft.priority is None for draft in drafts) else sorted(drafts, key=lambda draft: draft.priority or 0)
 
 
 def host(text: str) -> AddressSet:

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policyhub.domain.addresses import ANY4, ANY6, AddressSet
+from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import Route
 from policyhub.domain.nat import NatKind, NatRule
 from policyhub.domain.qos import ClassMatch, QosAttachment, QosClass, QosPolicy
 from policyhub.domain.rules import Match
 from policyhub.vendorkit.lexing import NotUnderstood
-from policyhub.vendors.sonicwall.drafts import FAMILIES, NatDraft, Reading, RouteDraft, RuleDraft
-
-SIDES = ("source", "destination", "service")
+from policyhub.vendors.sonicwall.drafts import FAMILIES, SIDES, NatDraft, Reading, RouteDraft, RuleDraft, ordered
 
 
 def nat_rules(reading: Reading, drafts: list[NatDraft]) -> Iterator[NatRule]:
-    """By manual priority when each has one, else as written."""
-    whole = drafts if any(draft.priority is None for draft in drafts) else sorted(drafts, key=lambda d: d.priority or 0)
-    for draft in whole:
-        yield _nat_rule(reading, draft)
+    return (_nat_rule(reading, draft) for draft in ordered(drafts))
 
 
 def _nat_rule(reading: Reading, draft: NatDraft) -> NatRule:
@@ -49,8 +44,7 @@ def _nat_rule(reading: Reading, draft: NatDraft) -> NatRule:
 def routes(reading: Reading, draft: RouteDraft) -> Iterator[Route]:
     """One for each prefix of the destination. Raises NotUnderstood when it is not known."""
     unresolved: list[str] = []
-    whole = ANY4 if draft.family == "ipv4" else ANY6
-    prefixes = reading.addresses_of(draft.destination, whole, unresolved)
+    prefixes = reading.addresses_of(draft.destination, FAMILIES[draft.family][1], unresolved)
     if unresolved:
         raise NotUnderstood(f"the destination {unresolved[0][:40]!r} is not known")
     for prefix in prefixes.prefixes():
