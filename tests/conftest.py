@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import translation
 
 from tests.support.services import PostgresCluster, Processes, RedisServer, ServiceFailed, processes
+from tests.support.wires import Router
 
 ROOTLESS = os.environ.get("ROOTLESS", "") not in {"", "0"}
 LONG = ("soak", "bench")  # only when -m names them
@@ -138,6 +139,16 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 
     monkeypatch.setattr(dispatch, "send", record)
     return sent
+
+
+@pytest.fixture
+def router() -> Iterator[Router]:
+    """In network namespaces of its own, for what captures from interfaces."""
+    router = Router()
+    try:
+        yield router.start()
+    finally:
+        router.stop()
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from flowguard.domain.mirror_load import Load
@@ -13,7 +13,7 @@ from policyhub.domain.change import Commands
 from policyhub.domain.device_config import DeviceConfig, Interface
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
-from policyhub.domain.mirroring import Copied, Mirror, MirrorDrafts, MirrorKind
+from policyhub.domain.mirroring import Mirror, MirrorDrafts, MirrorEnds, MirrorKind
 from policyhub.domain.qos import CS1, DF
 
 PORT = re.compile(r"[A-Za-z0-9][\w./:@-]{0,62}")
@@ -44,15 +44,9 @@ class MirrorRefused(PolicyHubError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(MirrorEnds):
     """What a person asks for. session: None = the next that is free. capacity_bps: of the way to the collector, where known."""
 
-    source: str
-    copied: Copied = Copied.BOTH
-    destination: str = ""
-    vlan: int | None = None
-    collector: str = ""
-    origin: str = ""
     session: int | None = None
     capacity_bps: float | None = None
 
@@ -97,19 +91,18 @@ def propose(wish: Wish, config: DeviceConfig, drafts: MirrorDrafts, running: str
         _refuse_lossless_default(config)
         notes.append(Message(UNMARKED))
     mirror = Mirror(
-        _numbers(wish, drafts, running), source.name, wish.copied, destination.name if destination else "", wish.vlan,
-        wish.collector, wish.origin, mark,
+        source.name, wish.copied, destination.name if destination else "", wish.vlan, wish.collector, wish.origin,
+        numbers=_numbers(wish, drafts, running), dscp=mark,
     )  # fmt: skip
     capacity = wish.capacity_bps or (destination.speed_bps if destination else None)
-    commands = drafts.draft(mirror, running)
-    found = Proposal(mirror, commands, load, capacity)
-    return Proposal(mirror, commands, load, capacity, (*notes, *_notes(found, source, config)))
+    found = Proposal(mirror, drafts.draft(mirror, running), load, capacity)
+    return replace(found, notes=(*notes, *_notes(found, source, config)))
 
 
 def _port(name: str, config: DeviceConfig, notes: list[Message]) -> Interface:
     if not PORT.fullmatch(name):
         raise MirrorRefused.of(gettext_noop("%(port)r is no name of a port. Write it as the configuration does"), port=name)
-    found = next((each for each in config.interfaces if each.name.casefold() == name.casefold()), None)
+    found = config.interface(name)
     if found is not None:
         return found
     if config.interfaces:
@@ -126,7 +119,7 @@ def _base(name: str) -> str:
 
 
 def _kind(wish: Wish, config: DeviceConfig, drafts: MirrorDrafts) -> MirrorKind:
-    kind = Mirror((0,), wish.source, wish.copied, wish.destination, wish.vlan, wish.collector).kind
+    kind = wish.kind
     if kind not in drafts.kinds:
         known = ", ".join(sorted(drafts.kinds))
         said = gettext_noop("%(platform)s has no %(kind)s that is documented. It has: %(known)s")
@@ -199,7 +192,7 @@ def _refuse_lossless(kind: MirrorKind, destination: Interface | None, config: De
         raise MirrorRefused.of(said, lossless=_listed(_lossless(config)))
 
 
-def _listed(numbers: Sequence[int] | frozenset[int]) -> str:
+def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in sorted(numbers))
 
 

@@ -16,7 +16,7 @@ import native_capture
 from flowguard.domain.bundle import compile_bundle
 from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
-from flowguard.sensor.mirrors import clock_errors, facts_arguments, mirror_arguments, with_facts, with_mirrors
+from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments
 from flowguard.sensor.records import FORMS, format_of, record_file, refuse_target
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
@@ -67,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--signatures", metavar="FOLDER", help="signature files of your own, beside or instead of those of the engine"
     )
     mirror_arguments(parser)
-    facts_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -107,14 +106,16 @@ def _add_records(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing found, 1 verdicts above info, 2 bad input, 3 a capture was damaged (said in the report)."""
     try:
-        body = with_facts(with_mirrors(_analyse(args), args), args.point_facts)
+        body = _analyse(args)
+        report: dict[str, Any] = json.loads(body)
+        if apply_mirrors(report, args) | apply_facts(report, args.point_facts):
+            body = json.dumps(report, ensure_ascii=False).encode()
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT
     except KeyboardInterrupt:
         sys.stderr.write("policyhub flows: interrupted, nothing was left behind\n")
         return INTERRUPTED
-    report: dict[str, Any] = json.loads(body)
     _print(body.decode() + "\n" if args.format == "json" else (exports_as_text if args.exports else as_text)(report))
     damaged = [line for point in report["points"] if (line := point["error"] or nothing_read(point))]
     for line in damaged:

@@ -11,7 +11,7 @@ from typing import Any
 import native_capture
 from flowguard.domain.mirror_signs import MirrorSign, examine_mirror
 from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, FINDINGS, PARTIAL, name_by_file
-from flowguard.sensor.words import CATALOGUES, translator
+from flowguard.sensor.words import reader_arguments, translator
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import gettext_noop
 from policyhub.domain.reading import require_file
@@ -22,8 +22,7 @@ MEANS, CURE = gettext_noop("means"), gettext_noop("cure")
 
 def capture_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("captures", nargs="*", metavar="PCAP", help="captures of mirrored traffic, instead of --config")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--lang", choices=tuple(CATALOGUES), default="en")
+    reader_arguments(parser)
 
 
 def examine_captures(args: argparse.Namespace) -> int:

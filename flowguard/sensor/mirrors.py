@@ -27,26 +27,22 @@ def mirror_arguments(parser: argparse.ArgumentParser) -> None:
         "--mirror-loss", type=_share, default=LIMIT, metavar="PERCENT",
         help=f"above this mirror loss no loss and no delay is claimed (default {100 * LIMIT:g})",
     )  # fmt: skip
-
-
-def facts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--point-facts", metavar="FILE",
         help="what `policyhub sensor probe judge --into FILE` found out: nothing is claimed that the points' mirrors cannot show",
     )  # fmt: skip
 
 
-def with_facts(body: bytes, file: str | None) -> bytes:
-    """The report without what the points' mirrors cannot show. Raises BadInput when none of its points is in the file."""
+def apply_facts(report: dict[str, Any], file: str | None) -> bool:
+    """Takes out what the points' mirrors cannot show; False without a file. Raises BadInput when it has none of the points."""
     if file is None:
-        return body
-    report: dict[str, Any] = json.loads(body)
+        return False
     facts = read_facts(read_text(file), file)
     names = [point["name"] for point in report["points"]]
     if not set(names) & set(facts):
         raise BadInput.at(file, None, f"knows none of the points {', '.join(names)}", f"It knows: {', '.join(facts) or 'none'}")
     respect(report, facts)
-    return json.dumps(report, ensure_ascii=False).encode()
+    return True
 
 
 def _share(text: str) -> float:
@@ -80,13 +76,15 @@ def clock_errors(args: argparse.Namespace, points: Sequence[tuple[str, str]]) ->
     return [(name, int(text)) for name, text in found.items()]
 
 
-def with_mirrors(body: bytes, args: argparse.Namespace) -> bytes:
-    """The report with what is known of each mirror; no claims where one lost too much. Raises BadInput, CaptureError."""
+def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
+    """Adds what is known of each mirror, and claims nothing where one lost too much; False when nothing is known.
+
+    Raises BadInput, CaptureError.
+    """
     if args.exports:
         if args.counters or args.clock_error:
             raise BadInput("--counters and --clock-error speak of captures. Leave them out with --exports")
-        return body
-    report: dict[str, Any] = json.loads(body)
+        return False
     points = [(point["name"], point["file"]) for point in report["points"]]
     files = _pairs(args.counters, "--counters", "POINT=FILE", [name for name, _ in points])
     has_sequence = {point["name"] for point in report["points"] if any(map(_is_numbered, point["headers"]["tunnels"]))}
@@ -94,9 +92,9 @@ def with_mirrors(body: bytes, args: argparse.Namespace) -> bytes:
     if not looked_at or any(file == "-" for _, file in looked_at):
         if files:
             raise BadInput("--counters needs captures that are files. Write standard input into one")
-        return body
+        return False
     withhold(report, truths(looked_at, files), args.mirror_loss)
-    return json.dumps(report, ensure_ascii=False).encode()
+    return True
 
 
 def _is_numbered(tunnel: str) -> bool:

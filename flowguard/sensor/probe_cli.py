@@ -21,7 +21,7 @@ from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, PARTIAL
 from flowguard.sensor.frames import read_frames
 from flowguard.sensor.probe_text import judged_as_text, sending_as_text
 from flowguard.sensor.probing import MOST_PACKETS, MOST_PER_SECOND, Plan, send
-from flowguard.sensor.words import CATALOGUES, translator
+from flowguard.sensor.words import reader_arguments, translator
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.message import gettext_noop
 from policyhub.domain.qos import parse_dscp
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     act.add_argument("--from", dest="origin", default="", metavar="IP", help="this machine's address to send from")
     act.add_argument("--sent", type=Path, metavar="FILE", help="write there what was sent, for `judge --sent`")
     act.add_argument("--go", action="store_true", help="really send")
-    _common(act)
+    reader_arguments(act)
     act = acts.add_parser("judge", help="say what a capture of the mirror shows of the probes")
     act.add_argument("capture", metavar="PCAP", help="of the mirror point, taken while the probes were sent")
     act.add_argument("--receiver", metavar="PCAP", help="capture where the probes went to, right behind the device")
@@ -58,12 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     act.add_argument(
         "--into", type=Path, metavar="FILE", help="put the point into this file, for `policyhub flows --point-facts`"
     )
-    _common(act)
-
-
-def _common(act: argparse.ArgumentParser) -> None:
-    act.add_argument("--format", choices=("text", "json"), default="text")
-    act.add_argument("--lang", choices=tuple(CATALOGUES), default="en")
+    reader_arguments(act)
 
 
 def run(args: argparse.Namespace) -> int:

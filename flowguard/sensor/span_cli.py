@@ -14,11 +14,11 @@ from flowguard.domain.mirror_load import ASSUMED_USE, Load, load_of
 from flowguard.domain.mirror_proposal import MirrorRefused, Proposal, Wish, propose
 from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, FINDINGS
 from flowguard.sensor.span_text import as_text
-from flowguard.sensor.words import CATALOGUES, translator
+from flowguard.sensor.words import reader_arguments, translator
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.message import gettext_noop
-from policyhub.domain.mirroring import Copied, MirrorKind
+from policyhub.domain.mirroring import Copied
 from policyhub.domain.reading import read_text
 from policyhub.vendorkit.contract import Capability, Vendor
 from policyhub.vendorkit.registry import REGISTRY
@@ -47,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"use of the port's configured speed, each way, when nothing else tells (default {100 * ASSUMED_USE:g})",
     )  # fmt: skip
     parser.add_argument("--capacity", type=_rate, metavar="BPS", help="what the way to the collector carries, e.g. 10G")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--lang", choices=tuple(CATALOGUES), default="en")
+    reader_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,14 +76,14 @@ def _proposal(args: argparse.Namespace) -> tuple[Vendor, DeviceConfig, Proposal]
     wish = Wish(
         args.source, Copied(args.direction), args.destination, args.vlan, args.collector, args.origin, args.session, args.capacity
     )
-    return vendor, config, propose(wish, config, vendor.mirror, text, _load(args, config))
+    return vendor, config, propose(wish, config, vendor.mirror, text, _load(wish, args, config))
 
 
-def _load(args: argparse.Namespace, config: DeviceConfig) -> Load:
-    kind = MirrorKind.ERSPAN if args.collector else MirrorKind.SPAN if args.vlan is None else MirrorKind.RSPAN
+def _load(wish: Wish, args: argparse.Namespace, config: DeviceConfig) -> Load:
     readings: list[Reading] = read_counters(read_text(args.counters), args.counters) if args.counters else []
-    speed = next((port.speed_bps for port in config.interfaces if port.name.casefold() == args.source.casefold()), None)
-    return load_of(kind, Copied(args.direction), rate_bps=args.rate, readings=readings, speed_bps=speed, use=args.use)
+    port = config.interface(wish.source)
+    speed = port.speed_bps if port else None
+    return load_of(wish.kind, wish.copied, rate_bps=args.rate, readings=readings, speed_bps=speed, use=args.use)
 
 
 def _as_json(vendor: Vendor, config: DeviceConfig, proposal: Proposal, read: Callable[[str], str]) -> dict[str, Any]:

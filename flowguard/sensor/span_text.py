@@ -30,12 +30,6 @@ NOTE, PROVEN = (
     gettext_noop("Note: %(note)s"),
     gettext_noop("These lines are %(tier)s; try them where nothing depends on the device."),
 )
-TIERS = {
-    Tier.DOCUMENTATION: gettext_noop("from vendor documentation"),
-    Tier.REAL_OUTPUTS: gettext_noop("read from real outputs"),
-    Tier.SIMULATED: gettext_noop("simulated"),
-    Tier.HARDWARE: gettext_noop("run on hardware"),
-}
 UNITS = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 
 
@@ -54,7 +48,7 @@ def as_text(config: DeviceConfig, proposal: Proposal, tier: Tier, read: Callable
     for title, rows in ((LINES, commands.lines), (BACK, commands.inverse), (CHECK, commands.reads)):
         lines += ["", read(title), *(f"  {row}" for row in rows)]
     lines += ["", *(read(NOTE) % {"note": note.read(read)} for note in proposal.notes)]
-    lines.append(read(PROVEN) % {"tier": read(TIERS[tier])})
+    lines.append(read(PROVEN) % {"tier": read(tier.value)})
     return "\n".join(lines) + "\n"
 
 

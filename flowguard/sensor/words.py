@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from gettext import NullTranslations, translation
 from pathlib import Path
@@ -10,6 +11,12 @@ import flowguard
 import policyhub
 
 CATALOGUES = {"en": "", "zh": "zh_Hans"}  # value of --lang -> folder of the catalogue; "" = the program's own words
+
+
+def reader_arguments(parser: argparse.ArgumentParser) -> None:
+    """In which form, and in which language, a command tells its result."""
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--lang", choices=tuple(CATALOGUES), default="en")
 
 
 def translator(lang: str) -> Callable[[str], str]:

@@ -58,7 +58,7 @@ def _with_width(unused: Finding, others: Told) -> Finding:
         return unused  # a list that is bound nowhere opens nothing
     return replace(
         unused,
-        severity=max(unused.severity, width.severity, key=lambda severity: severity.rank),
+        severity=width.severity,
         said=Message(AND_OPEN, {"unused": unused.said, "width": width.said}),
         evidence={**width.evidence, **unused.evidence},
     )

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import listed
+from policyhub.checks.wording import NEVER, listed, places_of
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import QosClass, QosPolicy
-from policyhub.domain.rules import UNDEFINED
 
 PREDEFINED = {  # NX-OS: the system's own QoS policies; ASA: the class of its default inspection
     "cisco_nxos": re.compile(r"^(?:class-map )?(?:type \S+ )?(?:default-|c-(?:in|out|nq)-?|class-fcoe|class-default)"),
     "cisco_asa": re.compile(r"^class-map inspection_default$"),
 }
-NEVER = re.compile(r"(?!)")
 MISSING = " is not defined"  # ends a criterion of a class that its parser could not find
 ATTACHED = gettext_noop("attached to %(places)s and defined nowhere: it does nothing for their traffic")
 USES = gettext_noop("uses what is defined nowhere (%(names)s): which packets these classes take cannot be told")
@@ -39,7 +37,7 @@ def undefined_qos_reference(policy: QosPolicy, context: Context) -> Iterator[Fin
     """
     if context.device.managed_by:
         return
-    places = list(dict.fromkeys(f"{one.interface} {one.direction}".strip() for one in policy.attachments))
+    places = places_of(policy.attachments)
     if places and not policy.classes and set(policy.lines) <= {line for one in policy.attachments for line in one.lines}:
         if PREDEFINED.get(context.device.platform, NEVER).match(policy.name):
             return
@@ -63,7 +61,7 @@ def undefined_qos_reference(policy: QosPolicy, context: Context) -> Iterator[Fin
 
 
 def _defined(device: DeviceConfig) -> frozenset[str]:
-    policies = (policy.name for policy in device.policies if not set(policy.notes) & set(UNDEFINED))
+    policies = (policy.name for policy in device.policies if policy.is_defined)
     return frozenset(name.casefold() for name in (*policies, *(policy.name for policy in device.qos_policies if policy.classes)))
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import listed
+from policyhub.checks.wording import NEVER, listed, places_of
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.objects import AddressObject, ObjectGroup, ServiceObject
-from policyhub.domain.rules import UNDEFINED, UNDEFINED_PERMITS, UNDEFINED_REFUSED, UNDEFINED_UNKNOWN, Policy, Rule
+from policyhub.domain.rules import UNDEFINED_PERMITS, UNDEFINED_REFUSED, UNDEFINED_UNKNOWN, Policy, Rule
 
 # what the device does with the traffic of the place, by the note that its parser leaves -> (how bad, what to say)
 BOUND = {
@@ -39,7 +39,6 @@ PREDEFINED = {
     "paloalto_panos": re.compile(r"^(?:[A-Z]{2}|panw-.+)$"),
 }
 NAMED = 100  # rules that a finding names; it says how many there are
-NEVER = re.compile(r"(?!)")
 USER_GROUP = re.compile(r"\b(?:user-group|ucl-group|geo-location) (\S+)")
 USED = gettext_noop(
     "%(names)s: used here and defined nowhere; what the device does then is not documented, and the rules that use it "
@@ -70,7 +69,7 @@ def undefined_reference(policy: Policy, context: Context) -> Iterator[Finding]:
     notes = [note for note in policy.notes if note in BOUND]
     if notes and not policy.rules:
         severity, template = BOUND[notes[0]]
-        places = list(dict.fromkeys(f"{one.interface} {one.direction}".strip() for one in policy.bindings))
+        places = places_of(policy.bindings)
         said = Message(template, {"places": listed(places)})
         yield undefined_reference.finding(
             policy.name, "", policy.lines, said, severity=severity, evidence={"interfaces": places, "undefined": [policy.name]}
@@ -98,7 +97,7 @@ def undefined_reference(policy: Policy, context: Context) -> Iterator[Finding]:
 def _defined(device: DeviceConfig) -> frozenset[str]:
     """Names of objects and groups as rules write them: without their context, and whatever the case."""
     operands: tuple[AddressObject | ServiceObject | ObjectGroup, ...] = (*device.addresses, *device.services, *device.groups)
-    policies = (policy.name for policy in device.policies if not set(policy.notes) & set(UNDEFINED))
+    policies = (policy.name for policy in device.policies if policy.is_defined)
     names: list[str] = [*(one.name for one in operands), *policies]
     return frozenset(part.casefold() for name in names for part in (name, name.rpartition(" ")[2], name.rpartition("/")[2]))
 

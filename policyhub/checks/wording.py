@@ -1,13 +1,16 @@
-"""Words that several checks share."""
+"""Words and names that several checks share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from policyhub.domain.message import Message, gettext_noop
-from policyhub.domain.rules import Action
+from policyhub.domain.qos import QosAttachment
+from policyhub.domain.rules import Action, Binding
 
 SHOWN = 6
+NEVER = re.compile(r"(?!)")  # of a platform without names that it knows by itself
 ACTION = {
     Action.PERMIT: Message(gettext_noop("permit")),
     Action.DENY: Message(gettext_noop("deny")),
@@ -21,3 +24,8 @@ def listed(names: Sequence[str]) -> str | Message:
         return ", ".join(names)
     values = {"names": ", ".join(names[:SHOWN]), "count": len(names) - SHOWN}
     return Message(gettext_noop("%(names)s and %(count)d more"), values)
+
+
+def places_of(ends: Iterable[Binding | QosAttachment]) -> list[str]:
+    """Where something is bound, each place once."""
+    return list(dict.fromkeys(f"{one.interface} {one.direction}".strip() for one in ends))

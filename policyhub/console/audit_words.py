@@ -70,7 +70,7 @@ def done(action: str) -> str:
     """`change.approved` in words, as far as they are known; the action itself is an identifier that people filter by."""
     subject, dot, verb = action.partition(".")
     verb = verb.rpartition(".")[2]
-    words = [SUBJECTS.get(subject, subject), labels.word(verb) if verb not in VERBS else VERBS[verb]]
+    words = [SUBJECTS.get(subject, subject), VERBS.get(verb, labels.word(verb))]
     return gettext("%(subject)s: %(verb)s") % {"subject": words[0], "verb": words[1]} if dot else str(words[0])
 
 

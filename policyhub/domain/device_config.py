@@ -108,3 +108,7 @@ class DeviceConfig:
 
     def policy(self, name: str) -> Policy | None:
         return next((policy for policy in self.policies if policy.name == name), None)
+
+    def interface(self, name: str) -> Interface | None:
+        """In whatever case the name is written."""
+        return next((each for each in self.interfaces if each.name.casefold() == name.casefold()), None)

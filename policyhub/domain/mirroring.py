@@ -32,27 +32,36 @@ class MirrorKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mirror:
-    """numbers: of the sessions, as many as the platform needs (one mostly), free on the device.
+class MirrorEnds:
+    """What is copied, and where to.
 
     destination: port that the copies leave by, "" where routing decides. vlan: of RSPAN. collector, origin: addresses of ERSPAN's
-    outer header; dscp: its mark, None where the platform sets none.
+    outer header.
     """
 
-    numbers: tuple[int, ...]
     source: str
     copied: Copied = Copied.BOTH
     destination: str = ""
     vlan: int | None = None
     collector: str = ""
     origin: str = ""
-    dscp: int | None = None
 
     @property
     def kind(self) -> MirrorKind:
         if self.collector:
             return MirrorKind.ERSPAN
         return MirrorKind.SPAN if self.vlan is None else MirrorKind.RSPAN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror(MirrorEnds):
+    """numbers: of the sessions, as many as the platform needs (one mostly), free on the device.
+
+    dscp: mark of ERSPAN's outer header, None where the platform sets none.
+    """
+
+    numbers: tuple[int, ...]
+    dscp: int | None = None
 
     @property
     def number(self) -> int:

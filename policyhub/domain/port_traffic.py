@@ -44,24 +44,24 @@ class PortTraffic:
 def traffic_of(rows: Iterable[CounterSeries], copied: Copied, at: datetime) -> PortTraffic | None:
     """Of one port at one time; None when its device does not count every copied direction."""
     known = list(rows)
-    packets = [_counted(known, FRAMES[way], "packets", way) for way in copied.ways]
-    octets = [_counted(known, OCTETS[way], "bytes", way) for way in copied.ways]
-    if any(count is None for count in packets):
-        return None
-    whole = None if any(count is None for count in octets) else sum(count or 0 for count in octets)
-    return PortTraffic(at, sum(count or 0 for count in packets), whole)
+    packets = _sum([_counted(known, FRAMES[way], "packets", way) for way in copied.ways])
+    octets = _sum([_counted(known, OCTETS[way], "bytes", way) for way in copied.ways])
+    return None if packets is None else PortTraffic(at, packets, octets)
 
 
 def _counted(rows: Sequence[CounterSeries], choices: Sequence[Sequence[str]], unit: str, way: Copied) -> int | None:
     of_port = {row.name: row.value for row in rows if not row.queue and row.unit == unit}
     for titles in choices:
-        values = [of_port.get(title) for title in titles]
-        if all(value is not None for value in values):
-            return int(sum(value or 0 for value in values))
-    queues = [row.value for row in rows if row.queue and row.unit == unit and _left(row)]
-    if way is Copied.RX or not queues or any(value is None for value in queues):
-        return None
-    return int(sum(value or 0 for value in queues))
+        whole = _sum([of_port.get(title) for title in titles])
+        if whole is not None:
+            return whole
+    return None if way is Copied.RX else _sum([row.value for row in rows if row.queue and row.unit == unit and _left(row)])
+
+
+def _sum(values: Sequence[float | None]) -> int | None:
+    """None of nothing, and as soon as one is unknown."""
+    known = [value for value in values if value is not None]
+    return int(sum(known)) if known and len(known) == len(values) else None
 
 
 def _left(row: CounterSeries) -> bool:

@@ -88,9 +88,9 @@ def _rows(
 
 def _port(config: DeviceConfig, wanted: str) -> tuple[str, float | None]:
     """Name as the configuration has it, and speed where that says so."""
-    for port in config.interfaces:
-        if port.name.casefold() == wanted.casefold():
-            return port.name, port.speed_bps
+    port = config.interface(wanted)
+    if port is not None:
+        return port.name, port.speed_bps
     bound = _bound(config)
     found = next((name for name in bound if name.casefold() == wanted.casefold()), None)
     if found is None:

@@ -101,3 +101,8 @@ class Policy:
     purpose: str = "filter"
     notes: tuple[str, ...] = field(default=())
     context: str = ""
+
+    @property
+    def is_defined(self) -> bool:
+        """False for one that is bound and stands nowhere."""
+        return not set(self.notes) & set(UNDEFINED)

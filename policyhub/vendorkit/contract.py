@@ -12,6 +12,7 @@ from policyhub.domain.change import Commands, GuardSpec, GuardState
 from policyhub.domain.counter_series import CounterText
 from policyhub.domain.device_config import DeviceConfig, Unparsed
 from policyhub.domain.hits import HitSample, RuleUse
+from policyhub.domain.message import gettext_noop
 from policyhub.domain.mirroring import MirrorDrafts
 
 
@@ -33,10 +34,10 @@ class Capability(StrEnum):
 class Tier(StrEnum):
     """What a capability was proven against; nobody is told more than that."""
 
-    DOCUMENTATION = "from vendor documentation"
-    REAL_OUTPUTS = "read from real outputs"
-    SIMULATED = "simulated"
-    HARDWARE = "run on hardware"
+    DOCUMENTATION = gettext_noop("from vendor documentation")
+    REAL_OUTPUTS = gettext_noop("read from real outputs")
+    SIMULATED = gettext_noop("simulated")
+    HARDWARE = gettext_noop("run on hardware")
 
 
 class Renderer(Protocol):

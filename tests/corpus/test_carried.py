@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 import native_capture
+from tests.support.tshark import rows
 
 pytestmark = pytest.mark.corpus
 
@@ -32,26 +31,8 @@ Ends = Counter[tuple[int, str, str]]
 
 def by_tshark(path: Path) -> Ends:
     """(level below the outermost, source, destination) to packets."""
-    assert shutil.which("tshark"), "tshark is missing: apt-get install tshark"
-    fields = ["-e", "ip.src", "-e", "ip.dst", "-e", "icmp.type"]
-    command = [
-        "tshark",
-        "-n",
-        "-r",
-        str(path),
-        "-Y",
-        "not ipv6",
-        "-T",
-        "fields",
-        "-E",
-        "occurrence=a",
-        "-E",
-        "separator=|",
-        *fields,
-    ]
     found = Ends()
-    for line in subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines():
-        src, dst, kinds = line.split("|")
+    for src, dst, kinds in rows(path, "ip.src", "ip.dst", "icmp.type", only="not ipv6", joined=","):
         levels = list(zip(src.split(","), dst.split(","), strict=True))
         quotes = {"3", "5", "11", "12"} & set(kinds.split(","))
         for depth, ends in enumerate(levels[: -1 if quotes else None]):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 
 import native_capture
+from tests.support.tshark import rows, tshark
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("POLICYHUB_CORPUS") or ROOT.parent / "shared" / "data")
@@ -73,19 +72,6 @@ KNOWN: dict[tuple[str, str], str] = {
 }
 
 pytestmark = pytest.mark.corpus
-
-
-def tshark(path: Path, *arguments: str) -> str:
-    assert shutil.which("tshark"), "tshark is missing: apt-get install tshark"
-    done = subprocess.run(["tshark", "-n", "-r", str(path), *arguments], capture_output=True, text=True, check=False)
-    return done.stdout
-
-
-def rows(path: Path, *names: str, only: str = "") -> list[list[str]]:
-    """The fields of each frame that `only` lets through, as text; of several values the first."""
-    fields = [part for name in names for part in ("-e", name)]
-    text = tshark(path, *(["-Y", only] if only else []), "-T", "fields", "-E", "occurrence=f", "-E", "separator=|", *fields)
-    return [line.split("|") for line in text.splitlines()]
 
 
 def analyse(path: Path) -> dict[str, Any]:

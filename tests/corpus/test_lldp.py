@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from scapy.utils import wrpcap
 
 import native_capture
 from tests.support.seeds import fresh_seeds
+from tests.support.tshark import rows
 
 pytestmark = pytest.mark.corpus
 
@@ -52,28 +51,8 @@ Row = dict[str, Any]
 
 def by_tshark(path: Path) -> list[dict[str, list[str]]]:
     """Of each LLDP frame: name of a field to its values."""
-    assert shutil.which("tshark"), "tshark is missing: apt-get install tshark"
-    fields = [part for name in ALL for part in ("-e", name)]
-    command = [
-        "tshark",
-        "-n",
-        "-r",
-        str(path),
-        "-Y",
-        "lldp",
-        "-T",
-        "fields",
-        "-E",
-        "occurrence=a",
-        "-E",
-        "aggregator=;",
-        "-E",
-        "separator=|",
-        *fields,
-    ]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = (dict(zip(ALL, line.split("|"), strict=True)) for line in text.splitlines())
-    return [{name: value.split(";") if value else [] for name, value in row.items()} for row in rows]
+    frames = (dict(zip(ALL, row, strict=True)) for row in rows(path, *ALL, only="lldp", joined=";"))
+    return [{name: value.split(";") if value else [] for name, value in frame.items()} for frame in frames]
 
 
 def newest(frames: list[dict[str, list[str]]]) -> dict[tuple[str, str], dict[str, list[str]]]:
