@@ -73,14 +73,9 @@ impl Dcbx<'_> {
     }
 
     pub fn applications(&self) -> impl Iterator<Item = Application> + '_ {
-        let size = if self.is_cee { 6 } else { 3 };
-        self.applications.chunks_exact(size).map(move |entry| {
-            if size == 6 {
-                cee_application(entry)
-            } else {
-                ieee_application(entry)
-            }
-        })
+        let (size, read): (_, fn(&[u8]) -> Application) =
+            if self.is_cee { (6, cee_application) } else { (3, ieee_application) };
+        self.applications.chunks_exact(size).map(read)
     }
 }
 

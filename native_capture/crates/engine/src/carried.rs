@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use nc_decode::{Packet, Tunnel};
-use nc_flow::{address, protocol, DscpSet, FlowKey, Fragments, KeyedState};
+use nc_flow::{address, ports, protocol, DscpSet, FlowKey, Fragments, KeyedState};
 use serde::Serialize;
 
 use crate::layers::tunnel_name;
-use crate::report::{ByMark, MarkRow};
+use crate::report::{by_mark, ByMark, MarkRow};
 
 /// Carried flows of one point that are told apart.
 const MOST: usize = 1 << 16;
@@ -66,15 +66,15 @@ pub(crate) struct CarriedFlows {
 }
 
 impl CarriedFlows {
-    /// `offset_ns`: by how much the point's clock is ahead.
-    pub fn count(&mut self, Carried { way, packet }: &Carried, offset_ns: i64) {
-        let ports = if packet.is_icmp() { (0, 0) } else { self.ports(way, packet) };
+    pub fn count(&mut self, Carried { way, packet }: &Carried) {
+        let is_part = packet.is_fragment() && !packet.is_icmp();
+        let ports = if is_part { self.ports_of_part(way, packet) } else { ports(packet) };
         let key = (*way, FlowKey::of(packet, 0, ports));
         if self.flows.len() >= MOST && !self.flows.contains_key(&key) {
             self.overflow += 1;
             return;
         }
-        let ns = packet.ts_ns.saturating_add_signed(offset_ns.saturating_neg());
+        let ns = packet.ts_ns;
         let sum = self.flows.entry(key).or_insert_with(|| Sum { first_ns: ns, last_ns: ns, ..Sum::default() });
         sum.marks.add(packet.dscp, packet.l3_len, (sum.packets, sum.bytes));
         sum.packets += 1;
@@ -83,10 +83,7 @@ impl CarriedFlows {
     }
 
     /// Tenants of two tunnels may use the same addresses and identifications: their fragments are kept apart.
-    fn ports(&mut self, way: &Way, packet: &Packet) -> (u16, u16) {
-        if !packet.is_fragment() {
-            return (packet.sport, packet.dport);
-        }
+    fn ports_of_part(&mut self, way: &Way, packet: &Packet) -> (u16, u16) {
         let ip_id = packet.ip_id ^ self.hash.hash_one(way) as u32;
         self.fragments.ports(&Packet { ip_id, ..*packet })
     }
@@ -129,7 +126,6 @@ fn row(way: &Way, key: &FlowKey, sum: &Sum) -> CarriedRow {
         way.tunnel,
         Tunnel::Vxlan | Tunnel::Geneve | Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Gtp | Tunnel::Mpls
     );
-    let marks = sum.marks.counts((sum.packets, sum.bytes)).into_iter();
     CarriedRow {
         depth: way.depth,
         tunnel: tunnel_name(way.tunnel),
@@ -141,11 +137,11 @@ fn row(way: &Way, key: &FlowKey, sum: &Sum) -> CarriedRow {
         sport: key.sport,
         dport: key.dport,
         proto: protocol(key.proto).into_owned(),
-        vlan: Some((key.vlan >> 16) as u16).filter(|id| *id != nc_decode::NO_VLAN),
+        vlan: key.tags().0,
         packets: sum.packets,
         bytes: sum.bytes,
         first_ns: sum.first_ns,
         last_ns: sum.last_ns,
-        dscp: ByMark(marks.map(|(mark, c)| (mark, MarkRow { packets: c.packets, bytes: c.bytes })).collect()),
+        dscp: by_mark(sum.marks.counts((sum.packets, sum.bytes))),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use nc_flow::{Clock, Tick, FINE_STEP_NS, STEP_NS};
+use nc_flow::{ClassTotals, Clock, Tick, FINE_STEP_NS, STEP_NS};
 use serde::Serialize;
 
 use crate::core::Core;
 use crate::point::Point;
-use crate::report::{ByMark, ClassRow};
+use crate::report::ByMark;
 
 /// (step, bytes): the step begins `step` times `step_ns` after 1970.
 type Steps = BTreeMap<u8, Vec<(u64, u64)>>;
@@ -28,12 +28,8 @@ struct StepsRow {
     left_out: u64,
 }
 
-pub(crate) fn totals<const CLASSES: usize>(clock: &Clock<CLASSES>) -> ByMark<ClassRow> {
-    let seen = clock.totals().iter().enumerate().filter(|(_, sum)| sum.packets > 0);
-    let row = |(class, sum): (usize, &nc_flow::ClassTotals)| {
-        (class as u8, ClassRow { packets: sum.packets, bytes: sum.bytes, peak_1ms_bytes: sum.peak_1ms_bytes })
-    };
-    ByMark(seen.map(row).collect())
+pub(crate) fn totals<const CLASSES: usize>(clock: &Clock<CLASSES>) -> ByMark<&ClassTotals> {
+    ByMark(clock.seen().collect())
 }
 
 /// None unless it was recorded.
@@ -69,7 +65,6 @@ fn steps(ticks: &[Tick]) -> Steps {
 impl Core {
     /// Keep the bytes of every millisecond.
     pub fn record_clocks(&mut self) {
-        self.records_clocks = true;
         for Point { clock, layers, .. } in &mut self.points {
             clock.record();
             layers.pcp.record();

@@ -10,7 +10,7 @@ use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures
 use crate::account::{is_judged, note, Breach, Ground};
 use crate::clocks::Clocks;
 use crate::fabric::Fabric;
-use crate::flows::{ports, Flows};
+use crate::flows::{look_ahead, Flows};
 use crate::limits::Limits as Used;
 use crate::names::Names;
 use crate::observe::{Observation, Observer};
@@ -54,8 +54,6 @@ pub(crate) struct Core {
     pub queues: Option<Queues>,
     pub fabric: Fabric,
     pub limits: Used,
-    pub records_clocks: bool,
-    pub signatures: Arc<Signatures>,
     /// Filled by who reads payload for a report.
     pub names: Names,
     /// Revisions and rows that are due; taken by the caller.
@@ -63,7 +61,6 @@ pub(crate) struct Core {
     pub observations: Vec<Observation>,
     observers: Vec<Observer>,
     incomplete: Vec<u64>,
-    pub realms: Vec<String>,
     pub fragments: Fragments,
     hashers: (KeyedState, KeyedState),
     vanished: Vec<Gone>,
@@ -81,13 +78,8 @@ impl Core {
         let tracker = || several.then(|| TcpTracker::new(size.flows));
         let places: Vec<Place> = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
         let window_ns = SECOND;
-        let ground = Ground {
-            places: places.clone(),
-            realms: vec![String::new()],
-            bundle: None,
-            generation: 0,
-            signatures: Arc::clone(&signatures),
-        };
+        let ground =
+            Ground { places: places.clone(), realms: vec![String::new()], bundle: None, generation: 0, signatures };
         Self {
             points: names.iter().map(|name| Point::new(name.clone(), tracker())).collect(),
             flows: Flows::new(Limits { flows: size.flows, idle_ns: size.idle_ns }, size.shards),
@@ -99,14 +91,11 @@ impl Core {
             queues: None,
             fabric: Fabric::new(names.len(), size.roce_flows),
             limits: Used::default(),
-            records_clocks: false,
-            signatures,
             names: Names::default(),
             verdicts: Vec::new(),
             observations: Vec::new(),
             observers: if size.observe { names.iter().map(|_| Observer::default()).collect() } else { Vec::new() },
             incomplete: vec![0; names.len()],
-            realms: vec![String::new()],
             fragments: Fragments::default(),
             hashers: Default::default(),
             vanished: Vec::new(),
@@ -120,12 +109,13 @@ impl Core {
 
     /// Judge by this bundle from now on; it also says the realm of each point and the window of matching.
     pub fn set_bundle(&mut self, bundle: Arc<Bundle>) {
+        let mut realms = self.ground.realms.clone();
         for point in &mut self.points {
             let realm = bundle.realm_of(&point.name);
-            let known = self.realms.iter().position(|known| known == realm);
+            let known = realms.iter().position(|known| known == realm);
             point.realm = known.unwrap_or_else(|| {
-                self.realms.push(realm.to_owned());
-                self.realms.len() - 1
+                realms.push(realm.to_owned());
+                realms.len() - 1
             }) as u16;
         }
         if let Some(matcher) = &mut self.matcher {
@@ -135,10 +125,10 @@ impl Core {
         self.judge.set_bundle(Arc::clone(&bundle));
         self.ground = Arc::new(Ground {
             places: self.judge.places().to_vec(),
-            realms: self.realms.clone(),
+            realms,
             bundle: Some(bundle),
             generation: self.judge.generation() as u16,
-            signatures: Arc::clone(&self.signatures),
+            signatures: Arc::clone(&self.ground.signatures),
         });
     }
 
@@ -150,15 +140,9 @@ impl Core {
         self.queues = Some(queues);
     }
 
-    /// A handful of packets of a point that stands alone: bring near what they will need. They are accounted afterwards, one by one.
-    /// `ahead`: what was worked out, of each that [`Ahead::is_for`].
+    /// As [`look_ahead`], of a point that stands alone.
     pub fn look_ahead(&self, number: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
-        let realm = self.points[usize::from(number)].realm;
-        let whole = packets.iter().filter(|packet| Ahead::is_for(packet));
-        ahead.clear();
-        ahead.extend(whole.map(|packet| self.flows.ahead(&FlowKey::of(packet, realm, ports(packet)))));
-        ahead.iter_mut().for_each(|ahead| self.flows.meet(ahead));
-        ahead.iter().for_each(|ahead| self.flows.meet_more(ahead));
+        look_ahead(self.flows.tables(), self.points[usize::from(number)].realm, packets, ahead);
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
@@ -179,8 +163,7 @@ impl Core {
             return self.account_alone(shard, seen, number, packet);
         }
         let point = &mut self.points[usize::from(number)];
-        let ports = if packet.is_fragment() { self.fragments.ports(packet) } else { ports(packet) };
-        let key = FlowKey::of(packet, point.realm, ports);
+        let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
         let Some(matcher) = &mut self.matcher else {
             let shard = self.flows.shard_of(&key);
             let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
@@ -376,7 +359,7 @@ impl Core {
         for (number, observer) in self.observers.iter_mut().enumerate() {
             let point = &self.points[number];
             let complete = self.incomplete[number] <= over;
-            let realm = &self.realms[usize::from(point.realm)];
+            let realm = &self.ground.realms[usize::from(point.realm)];
             self.observations.push(observer.take(&point.name, realm, over, complete));
         }
         self.second = Some(second);

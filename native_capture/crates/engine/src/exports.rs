@@ -67,7 +67,7 @@ pub fn analyse_exports(request: ExportRequest, sink: &mut dyn Sink) -> Result<Ve
     }
     run.listener.finish();
     if let Some((recorder, outlet)) = &mut run.recorder {
-        recorder.take(true).map_or(Ok(()), |chunk| outlet.give(chunk, run.sink))?;
+        outlet.give(recorder.take(true), run.sink)?;
         outlet.finish(run.sink)?;
     }
     Ok(write(&mut run.listener, &files, request.top))
@@ -161,7 +161,7 @@ impl Run<'_> {
             listener.posts[point].trouble.get_or_insert_with(|| format!("{place}, byte {at} of the message: {what}"));
         }
         if let Some((recorder, outlet)) = &mut self.recorder {
-            recorder.take(false).map_or(Ok(()), |chunk| outlet.give(chunk, self.sink))?;
+            outlet.give(recorder.take(false), self.sink)?;
         }
         self.messages += 1;
         if self.messages % TICK == 0 {

@@ -127,7 +127,6 @@ fn flow_row(listener: &Listener, (key, exporter, point): &SumKey, sum: &Sum) -> 
         let realm = &listener.judge.places().get(usize::from(*point))?.realm;
         Some(bundle.identity(bundle.find(realm, key.version, at))?.name.clone())
     };
-    let tag = |id: u32| Some(id as u16).filter(|id| *id != nc_decode::NO_VLAN);
     json!({
         "point": listener.posts[usize::from(*point)].name,
         "source": sum.source.as_str(),
@@ -139,7 +138,7 @@ fn flow_row(listener: &Listener, (key, exporter, point): &SumKey, sum: &Sum) -> 
         "sport": key.sport,
         "dport": key.dport,
         "proto": protocol(key.proto),
-        "vlan": tag(key.vlan >> 16),
+        "vlan": key.tags().0,
         "server_port": ServerPort::of(sum.server_port),
         "packets": sum.packets,
         "bytes": sum.bytes,

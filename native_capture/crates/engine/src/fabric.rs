@@ -61,10 +61,10 @@ impl Core {
         let realm = self.points[usize::from(number)].realm;
         let ends = RoceEnds::of(packet, number, realm);
         let Some(event) = self.fabric.table.observe(ends, packet) else { return };
-        let Self { fabric, judge, realms, verdicts, .. } = self;
+        let Self { fabric, judge, ground, verdicts, .. } = self;
         fabric.judge.judge(&fabric.table, &event, packet, is_first, &mut |mut note| {
             let find = |bundle: &std::sync::Arc<nc_detect::Bundle>| {
-                bundle.find(&realms[usize::from(note.key.realm)], note.key.version, note.key.src)
+                bundle.find(&ground.realms[usize::from(note.key.realm)], note.key.version, note.key.src)
             };
             note.who = judge.bundle().map_or(0, find);
             judge.note(note, verdicts);
@@ -178,6 +178,9 @@ fn pause_key(mac: u128, realm: u16) -> FlowKey {
 }
 
 pub(crate) fn mac_text(mac: u128) -> String {
-    let bytes = (mac as u64).to_be_bytes();
-    bytes[2..].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    hex(&(mac as u64).to_be_bytes()[2..], ":")
+}
+
+pub(crate) fn hex(bytes: &[u8], between: &str) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(between)
 }

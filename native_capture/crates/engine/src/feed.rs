@@ -41,7 +41,9 @@ pub(crate) trait Feed: Send {
     /// Why nothing can come any more, as one line; None while all is well. Asked only in quiet times.
     fn trouble(&mut self) -> Option<String>;
     /// Everything was read, for ever.
-    fn is_over(&self) -> bool;
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// Files, played so that a second of packet time takes a second.

@@ -2,7 +2,7 @@
 //! conversation belongs to depends on its endpoints alone, never on how many threads there are.
 
 use nc_decode::Packet;
-use nc_flow::{Ahead, Flow, FlowKey, FlowTable, Limits, ResponseTimes, Service};
+use nc_flow::{ports, Ahead, Flow, FlowKey, FlowTable, Limits, ResponseTimes, Service};
 
 use crate::core::NO_FLOW;
 
@@ -25,7 +25,7 @@ impl Flows {
     /// The table of this direction and of the other one.
     #[inline]
     pub fn shard_of(&self, key: &FlowKey) -> usize {
-        shard_of(key) & (self.tables.len() - 1)
+        shard_of(key, self.tables.len())
     }
 
     pub fn tables(&self) -> &[FlowTable] {
@@ -43,23 +43,6 @@ impl Flows {
 
     pub fn give_back(&mut self, tables: Vec<FlowTable>) {
         self.tables = tables;
-    }
-
-    /// As [`FlowTable::ahead`] of the table that is in charge.
-    #[inline]
-    pub fn ahead(&self, key: &FlowKey) -> Ahead {
-        let shard = self.shard_of(key);
-        self.tables[shard].ahead(key).at(shard)
-    }
-
-    #[inline]
-    pub fn meet(&self, ahead: &mut Ahead) {
-        self.tables[ahead.place()].meet(ahead);
-    }
-
-    #[inline]
-    pub fn meet_more(&self, ahead: &Ahead) {
-        self.tables[ahead.place()].meet_more(ahead);
     }
 
     /// [`NO_FLOW`] is none in any table.
@@ -142,24 +125,30 @@ impl Flows {
     }
 }
 
-/// The sum of both ends, so that either direction gives the same; ports are in it, so that the connections of two busy hosts are shared
-/// out. Strangers can choose it: they make threads wait for each other then, and change nothing in what comes out.
+/// A handful of packets of one realm: bring near what they will need in these tables. They are accounted afterwards, one by one. `ahead`:
+/// what was worked out, of each that [`Ahead::is_for`].
 #[inline]
-pub(crate) fn shard_of(key: &FlowKey) -> usize {
+pub(crate) fn look_ahead(tables: &[FlowTable], realm: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
+    let whole = packets.iter().filter(|packet| Ahead::is_for(packet));
+    ahead.clear();
+    ahead.extend(whole.map(|packet| {
+        let key = FlowKey::of(packet, realm, ports(packet));
+        let shard = shard_of(&key, tables.len());
+        tables[shard].ahead(&key).at(shard)
+    }));
+    ahead.iter_mut().for_each(|ahead| tables[ahead.place()].meet(ahead));
+    ahead.iter().for_each(|ahead| tables[ahead.place()].meet_more(ahead));
+}
+
+/// Which of `shards`, a power of two. The sum of both ends, so that either direction gives the same; ports are in it, so that the
+/// connections of two busy hosts are shared out. Strangers can choose it: they make threads wait for each other then, and change nothing
+/// in what comes out.
+#[inline]
+pub(crate) fn shard_of(key: &FlowKey, shards: usize) -> usize {
     let low = (key.src as u64).wrapping_add(key.dst as u64);
     let high = ((key.src >> 64) as u64).wrapping_add((key.dst >> 64) as u64);
     let ports = u64::from(key.sport) + u64::from(key.dport);
-    ((low ^ high.rotate_left(29) ^ ports << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
-}
-
-/// As `Fragments::ports` says of whole packets.
-#[inline]
-pub(crate) fn ports(packet: &Packet) -> (u16, u16) {
-    if packet.is_icmp() {
-        (0, 0)
-    } else {
-        (packet.sport, packet.dport)
-    }
+    ((low ^ high.rotate_left(29) ^ ports << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize & (shards - 1)
 }
 
 #[cfg(test)]

@@ -55,9 +55,7 @@ impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
             sums.sum(self.flows, ways, others);
             let Some(recorder) = recorder else { continue };
             recorder.add(self.flows, ground, ways, End::Forced);
-            if recorder.is_full() {
-                self.ready.extend(recorder.take(false));
-            }
+            self.ready.extend(recorder.take(false));
         }
         if let Some(recorder) = recorder.as_mut().filter(|_| self.is_over) {
             self.ready.extend(recorder.take(true));
@@ -71,7 +69,7 @@ pub(crate) fn sum_up(
     threads: usize,
     keepers: &mut [Keeper],
     core: &Core,
-    outlet: Option<&mut Outlet>,
+    mut outlet: Option<&mut Outlet>,
     sink: &mut dyn Sink,
 ) -> Result<(), Stopped> {
     let tables = core.flows.tables();
@@ -81,11 +79,10 @@ pub(crate) fn sum_up(
     let mut lots: Vec<_> = both
         .map(|(keeper, flows)| Lot { flows, keeper, ways: flows.conversations(), ready: Vec::new(), is_over: false })
         .collect();
-    let mut outlet = outlet;
     while lots.iter().any(|lot| !lot.is_over) {
         side_by_side(threads, &mut lots, |_, lot| lot.turn(&core.ground, chosen.as_deref()));
-        for chunk in lots.iter_mut().flat_map(|lot| lot.ready.drain(..)) {
-            outlet.as_mut().map_or(Ok(()), |outlet| outlet.give(chunk, sink))?;
+        if let Some(outlet) = &mut outlet {
+            outlet.give(lots.iter_mut().flat_map(|lot| lot.ready.drain(..)), sink)?;
         }
     }
     outlet.map_or(Ok(()), |outlet| outlet.finish(sink))

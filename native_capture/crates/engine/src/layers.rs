@@ -239,11 +239,7 @@ impl Layers {
             ecn: Counted(&self.ecn),
             inner_dscp: inner.map(|(mark, sum)| (mark.to_string(), *sum)).collect(),
             inner_ecn: Counted(&self.inner_ecn),
-            pcp: (0..)
-                .zip(self.pcp.totals())
-                .filter(|(_, sum)| sum.packets > 0)
-                .map(|(pcp, sum)| (pcp, sum.packets))
-                .collect(),
+            pcp: self.pcp.seen().map(|(pcp, sum)| (pcp, sum.packets)).collect(),
             vlans: Named(&self.vlans, |(outer, inner)| match *inner {
                 NO_VLAN => outer.to_string(),
                 inner => format!("{outer}.{inner}"),

@@ -32,20 +32,20 @@ pub(crate) struct Told {
 /// What the payload of this packet tells of names. Few packets are worth a closer look.
 #[inline]
 pub(crate) fn told(packet: &Packet, bytes: &[u8]) -> Option<Told> {
-    let first = *bytes.get(usize::from(packet.payload_at)).filter(|_| packet.payload_at > 0)?;
+    let payload = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0)?;
+    let first = *payload.first()?;
     let may_tell = match packet.proto {
         proto::TCP => first == 22 || first.is_ascii_uppercase(),
         proto::UDP => packet.sport == DNS,
         _ => false,
     };
-    may_tell.then(|| tells(packet, bytes)).flatten()
+    may_tell.then(|| tells(packet, payload)).flatten()
 }
 
 #[cold]
-fn tells(packet: &Packet, bytes: &[u8]) -> Option<Told> {
-    let payload = bytes.get(usize::from(packet.payload_at)..).filter(|_| packet.payload_at > 0)?;
+fn tells(packet: &Packet, payload: &[u8]) -> Option<Told> {
     let payload = &payload[..payload.len().min(packet.payload_len as usize)];
-    if packet.proto == proto::UDP && packet.sport == DNS {
+    if packet.proto == proto::UDP {
         return answers(payload);
     }
     let sni = server_name(payload).map(|name| (name, NameSource::TlsSni));

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use nc_decode::{Application, Dcbx, Ets, Identifier, Lldp, Packet, Pfc, Selector, ROCE_V2_PORT};
 use serde::Serialize;
 
-use crate::fabric::mac_text;
+use crate::fabric::hex;
 
 /// Neighbours of one point; a link has one or two, a mirror of a whole switch as many as it has ports.
 const MOST: usize = 1_024;
@@ -69,12 +69,12 @@ struct ApplicationRow {
 pub(crate) fn neighbour(packet: &Packet, bytes: &[u8]) -> Option<Neighbour> {
     let (lldp, result) = Lldp::read(bytes, usize::from(packet.carried_at));
     let lldp = lldp?;
-    let sender = bytes.get(6..12)?.iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
+    let sender = hex(bytes.get(6..12)?, ":");
     let dialects = [("ieee", &lldp.ieee), ("cee", &lldp.cee)];
     Some(Neighbour {
         chassis: identifier(&lldp.chassis, MAC_CHASSIS),
         port: identifier(&lldp.port, MAC_PORT),
-        sender: mac_text(sender),
+        sender,
         frames: 1,
         last_ns: packet.ts_ns,
         ttl_s: lldp.ttl_s,
@@ -83,13 +83,6 @@ pub(crate) fn neighbour(packet: &Packet, bytes: &[u8]) -> Option<Neighbour> {
         complete: result.is_ok(),
         dcbx: dialects.into_iter().filter(|(_, said)| !said.is_empty()).map(|(name, said)| dcbx(name, said)).collect(),
     })
-}
-
-impl Neighbour {
-    /// Its point's clock is ahead by this much.
-    pub fn correct(&mut self, offset_ns: i64) {
-        self.last_ns = self.last_ns.saturating_add_signed(offset_ns.saturating_neg());
-    }
 }
 
 /// The newest of each sender, which its chassis and port name (802.1AB, 9.2.2.1: the MSAP identifier). `overflow`: frames of senders
@@ -183,10 +176,6 @@ fn identifier(id: &Identifier<'_>, mac: u8) -> String {
             _ => hex(bytes, ""),
         },
     }
-}
-
-fn hex(bytes: &[u8], between: &str) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(between)
 }
 
 /// Anybody on the link wrote it: nothing in it may steer a terminal. Some end it with the zero of their language.

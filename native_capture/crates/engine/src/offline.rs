@@ -118,8 +118,6 @@ pub(crate) struct Input {
     /// Packets of the block that were taken, and those of its names.
     taken: usize,
     taken_names: usize,
-    /// By how much this capture's clock is ahead.
-    offset_ns: i64,
 }
 
 impl Input {
@@ -138,7 +136,6 @@ impl Input {
             block: Block::default(),
             taken: 0,
             taken_names: 0,
-            offset_ns: 0,
         }
     }
 
@@ -159,11 +156,8 @@ impl Input {
     fn renew(&mut self) {
         self.blocks.next(&mut self.block);
         (self.taken, self.taken_names) = (0, 0);
-        for mut said in self.block.neighbours.drain(..) {
-            said.correct(self.offset_ns);
-            self.neighbours.keep(said);
-        }
-        self.block.carried.iter().for_each(|carried| self.carried.count(carried, self.offset_ns));
+        self.block.neighbours.drain(..).for_each(|said| self.neighbours.keep(said));
+        self.block.carried.iter().for_each(|carried| self.carried.count(carried));
         self.cut += self.block.cut;
         self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);
@@ -173,8 +167,7 @@ impl Input {
     /// Read ahead.
     fn fill(&mut self, ahead: usize, names: &mut Names) {
         while self.lane.len() < ahead {
-            let Some(mut packet) = self.next(1, names).first().copied() else { return };
-            packet.ts_ns = packet.ts_ns.saturating_add_signed(self.offset_ns.saturating_neg());
+            let Some(packet) = self.next(1, names).first().copied() else { return };
             self.lane.push(packet);
         }
     }
@@ -200,13 +193,11 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     for (point, ((_, path), file)) in request.points.iter().zip(files).enumerate() {
         // This thread is one of them.
         let ahead = !shares && point + 1 < request.threads;
-        let blocks = Blocks::new(file, &signatures, ahead).map_err(no_thread)?;
+        let offset_ns = clocks.offsets[point];
+        let blocks = Blocks::new(file, offset_ns, &signatures, ahead).map_err(no_thread)?;
         inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
-    if inputs.len() > 1 {
-        run.core.clocks = clocks;
-        inputs.iter_mut().zip(&run.core.clocks.offsets).for_each(|(input, ns)| input.offset_ns = *ns);
-    }
+    run.core.clocks = clocks;
     match inputs.as_mut_slice() {
         [input] if shares => run.shared(input, sink)?,
         [input] => run.alone(input, sink)?,
@@ -260,8 +251,8 @@ impl Run {
     fn shared(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
         let Self { core, verdicts, keepers, outlet, packets, threads } = self;
         share_out(core, input, keepers, *threads, &mut |core, count, chunks| {
-            for chunk in chunks {
-                outlet.as_mut().map_or(Ok(()), |outlet| outlet.give(chunk, sink))?;
+            if let Some(outlet) = outlet {
+                outlet.give(chunks, sink)?;
             }
             keep_latest(&mut core.verdicts, verdicts);
             tick(packets, count, outlet.as_ref(), sink)
@@ -294,7 +285,7 @@ impl Run {
         let Self { core, keepers, outlet, .. } = self;
         let Some(outlet) = outlet else { return Ok(()) };
         for (keeper, flows) in keepers.iter_mut().zip(core.flows.tables_mut()) {
-            keeper.drain(flows, &core.ground).map_or(Ok(()), |chunk| outlet.give(chunk, sink))?;
+            outlet.give(keeper.drain(flows, &core.ground), sink)?;
         }
         Ok(())
     }

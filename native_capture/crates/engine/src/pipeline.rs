@@ -3,6 +3,7 @@
 //! blocks in their order, one at a time, and may be done by any thread: how many there are, and how long a block is, changes nothing.
 
 use std::ops::Range;
+use std::slice::from_ref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{scope, Builder};
 
@@ -12,7 +13,7 @@ use nc_flow::{Ahead, FlowKey, FlowTable, Fragments, TcpCounts, TcpEvent};
 use crate::account::{note, Breach, Ground};
 use crate::core::{Core, TICK_NS};
 use crate::crew::lock;
-use crate::flows::{ports, SHARDS};
+use crate::flows::{look_ahead, shard_of, SHARDS};
 use crate::keeper::Keeper;
 use crate::names::Names;
 use crate::offline::{Input, BATCH};
@@ -121,7 +122,7 @@ struct Dealer<'a> {
 
 impl Dealer<'_> {
     /// True at the end of the capture.
-    fn deal(&mut self, slot: &Slot, shard_of: impl Fn(&FlowKey) -> usize) -> bool {
+    fn deal(&mut self, slot: &Slot) -> bool {
         let mut head = slot.head.write().unwrap_or_else(PoisonError::into_inner);
         let mut parts = slot.parts.each_ref().map(lock);
         parts.iter_mut().for_each(|part| part.clear());
@@ -138,8 +139,8 @@ impl Dealer<'_> {
                     self.next_tick_ns = self.now_ns.saturating_add(TICK_NS);
                     head.ticks.push(Tick { now_ns: self.now_ns, at: parts.each_ref().map(|part| part.packets.len()) });
                 }
-                let ends = if packet.is_fragment() { self.fragments.ports(packet) } else { ports(packet) };
-                let shard = if packet.is_ip() { shard_of(&FlowKey::of(packet, self.realm, ends)) } else { 0 };
+                let ends = self.fragments.ports(packet);
+                let shard = if packet.is_ip() { shard_of(&FlowKey::of(packet, self.realm, ends), SHARDS) } else { 0 };
                 if packet.is_ip() && packet.is_fragment() {
                     parts[shard].ports.push(ends);
                 }
@@ -188,11 +189,7 @@ impl Desk {
         let Self { flows, tcp, realm, ahead, .. } = self;
         let mut place = range.start;
         for batch in packets[range].chunks(BATCH) {
-            let whole = batch.iter().filter(|packet| Ahead::is_for(packet));
-            ahead.clear();
-            ahead.extend(whole.map(|packet| flows.ahead(&FlowKey::of(packet, *realm, ports(packet)))));
-            ahead.iter_mut().for_each(|ahead| flows.meet(ahead));
-            ahead.iter().for_each(|ahead| flows.meet_more(ahead));
+            look_ahead(from_ref(flows), *realm, batch, ahead);
             let mut met = ahead.iter();
             for packet in batch.iter() {
                 let seen = match Ahead::is_for(packet) {
@@ -298,7 +295,7 @@ impl Line<'_> {
             let mut ended = false;
             match (task, &mut first) {
                 (Task::Prepare(block), _) => {
-                    ended = lock(&self.dealer).deal(self.slot(block), |key| crate::flows::shard_of(key) & (SHARDS - 1));
+                    ended = lock(&self.dealer).deal(self.slot(block));
                 }
                 (Task::Shard(shard, block), _) => {
                     let slot = self.slot(block);

@@ -43,7 +43,7 @@ impl Core {
                 queues.lost(port, class, packet.ts_ns, is_core);
             }
         }
-        if self.records_clocks {
+        if self.points[usize::from(number)].clock.is_recorded() {
             self.trigger_clocks(number, packet.ts_ns);
         }
     }

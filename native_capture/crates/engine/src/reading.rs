@@ -70,8 +70,10 @@ impl Block {
     }
 }
 
+/// `offset_ns`: by how much the capture's clock is ahead.
 struct Reader {
     file: CaptureFile,
+    offset_ns: i64,
     signatures: Arc<Signatures>,
 }
 
@@ -79,8 +81,12 @@ impl Reader {
     /// Up to `most` packets; fewer only at the end.
     fn fill(&mut self, block: &mut Block, most: usize) {
         block.clear();
+        let Self { file, offset_ns, signatures } = self;
+        let earlier = offset_ns.saturating_neg();
         while block.packets.len() < most && !block.is_last {
-            match self.file.frames(most - block.packets.len(), |frame| block.add(&frame, &self.signatures)) {
+            match file.frames(most - block.packets.len(), |frame| {
+                block.add(&Frame { ts_ns: frame.ts_ns.saturating_add_signed(earlier), ..frame }, signatures);
+            }) {
                 Ok(0) => block.is_last = true,
                 Ok(_) => {}
                 Err(error) => {
@@ -143,9 +149,14 @@ enum From {
 }
 
 impl Blocks {
-    /// `ahead`: in a thread of its own.
-    pub fn new(file: CaptureFile, signatures: &Arc<Signatures>, ahead: bool) -> Result<Self, std::io::Error> {
-        let reader = Reader { file, signatures: Arc::clone(signatures) };
+    /// `offset_ns`: by how much the capture's clock is ahead; `ahead`: in a thread of its own.
+    pub fn new(
+        file: CaptureFile,
+        offset_ns: i64,
+        signatures: &Arc<Signatures>,
+        ahead: bool,
+    ) -> Result<Self, std::io::Error> {
+        let reader = Reader { file, offset_ns, signatures: Arc::clone(signatures) };
         Ok(Self(if ahead { From::Ahead(Ahead::start(reader)?) } else { From::Here(reader) }))
     }
 

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use nc_decode::NO_VLAN;
 use nc_flow::{DscpCount, Flow, FlowTable, Gone};
 use nc_records::{renumber, write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
 
@@ -110,7 +109,7 @@ impl Recorder {
         }
     }
 
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         match &self.writer {
             Writer::Columns(block) => block.rows() >= BLOCK_ROWS,
             _ => self.bytes.len() >= BLOCK_BYTES,
@@ -119,32 +118,24 @@ impl Recorder {
 
     /// A block that is full; at the end one that is not, too.
     pub fn take(&mut self, is_end: bool) -> Option<Chunk> {
-        let mut count = 0;
+        if !is_end && !self.is_full() {
+            return None;
+        }
+        let (mut bytes, mut count) = (std::mem::take(&mut self.bytes), 0);
         match &mut self.writer {
-            Writer::Columns(block) if block.rows() >= BLOCK_ROWS || (is_end && block.rows() > 0) => {
-                let bytes = block.take();
-                return Some(self.chunk(bytes, count));
-            }
+            Writer::Columns(block) if block.rows() > 0 => bytes = block.take(),
             Writer::Ipfix(writer) => {
                 if is_end {
-                    writer.flush(&mut self.bytes);
+                    writer.flush(&mut bytes);
                 }
                 count = writer.sequence().wrapping_sub(self.first);
             }
             _ => {}
         }
-        if self.bytes.len() < BLOCK_BYTES && (!is_end || self.bytes.is_empty()) {
-            return None;
-        }
-        let bytes = std::mem::take(&mut self.bytes);
-        Some(self.chunk(bytes, count))
-    }
-
-    fn chunk(&mut self, bytes: Vec<u8>, count: u32) -> Chunk {
         let chunk = Chunk { bytes, first: self.first, count, records: self.records - self.before };
         self.first = self.first.wrapping_add(count);
         self.before = self.records;
-        chunk
+        Some(chunk).filter(|chunk| !chunk.bytes.is_empty())
     }
 }
 
@@ -161,14 +152,17 @@ impl Outlet {
         Self { form, has_begun: false, sequence: 0, records: 0 }
     }
 
-    pub fn give(&mut self, mut chunk: Chunk, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        if let Form::Ipfix { .. } = self.form {
-            renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
-            self.sequence = self.sequence.wrapping_add(chunk.count);
+    pub fn give(&mut self, chunks: impl IntoIterator<Item = Chunk>, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        for mut chunk in chunks {
+            if let Form::Ipfix { .. } = self.form {
+                renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
+                self.sequence = self.sequence.wrapping_add(chunk.count);
+            }
+            self.records += chunk.records;
+            self.begin(sink)?;
+            sink.block(&chunk.bytes)?;
         }
-        self.records += chunk.records;
-        self.begin(sink)?;
-        sink.block(&chunk.bytes)
+        Ok(())
     }
 
     /// A file of IPFIX begins with its templates.
@@ -299,7 +293,7 @@ fn answers(record: &Record<'_>) -> bool {
 fn record<'a>(flows: &'a FlowTable, ground: &'a Ground, number: u32, ended: End) -> Record<'a> {
     let (flow, key) = (flows.flow(number), flows.key(number));
     let name = |address| ground.name_of(flow.point, key.version, address).map(Cow::Borrowed);
-    let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
+    let (vlan, inner_vlan) = key.tags();
     Record {
         source: Source::Packets,
         exporter: None,
@@ -311,8 +305,8 @@ fn record<'a>(flows: &'a FlowTable, ground: &'a Ground, number: u32, ended: End)
         sport: key.sport,
         dport: key.dport,
         proto: key.proto,
-        vlan: tag(key.vlan >> 16),
-        inner_vlan: tag(key.vlan & 0xffff),
+        vlan,
+        inner_vlan,
         server_port: Some(flows.server_port(number)),
         packets: Some(flow.packets()),
         bytes: Some(flow.bytes()),

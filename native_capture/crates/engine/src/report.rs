@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use nc_decode::{proto, NO_VLAN};
+use nc_decode::proto;
 use nc_detect::{ServerPort, Verdict};
-use nc_flow::{address, protocol, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility};
+use nc_flow::{
+    address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility,
+};
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
@@ -98,8 +100,8 @@ struct PointRow<'a> {
     decode_errors: u64,
     cut_packets: u64,
     out_of_order: u64,
-    dscp: ByMark<ClassRow>,
-    pcp: ByMark<ClassRow>,
+    dscp: ByMark<&'a ClassTotals>,
+    pcp: ByMark<&'a ClassTotals>,
     headers: LayersRow<'a>,
     queues: Vec<QueueRow<'a>>,
     microbursts: Vec<BurstRow<'a>>,
@@ -115,16 +117,9 @@ struct PointRow<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct ClassRow {
-    pub packets: u64,
-    pub bytes: u64,
-    pub peak_1ms_bytes: u64,
-}
-
-#[derive(Serialize)]
 pub(crate) struct MarkRow {
-    pub packets: u64,
-    pub bytes: u64,
+    packets: u64,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -235,7 +230,7 @@ fn not_visible<'a>(core: &'a Core, inputs: &[Input]) -> Vec<&'a str> {
         inputs.iter().map(of).max().unwrap_or(0)
     };
     if inputs.iter().any(|input| input.cut > 0) {
-        core.signatures.beyond(kept)
+        core.ground.signatures.beyond(kept)
     } else {
         Vec::new()
     }
@@ -278,6 +273,12 @@ fn point_row<'a>(
         carried_total,
         clock: clock_row(point),
     }
+}
+
+/// Of a flow.
+pub(crate) fn by_mark(marks: Vec<(u8, DscpCount)>) -> ByMark<MarkRow> {
+    let row = |(mark, c): (u8, DscpCount)| (mark, MarkRow { packets: c.packets, bytes: c.bytes });
+    ByMark(marks.into_iter().map(row).collect())
 }
 
 fn tcp_row(counts: &TcpCounts) -> TcpRow {
@@ -343,7 +344,7 @@ fn named_row(core: &Core, number: u32) -> FlowRow<'_> {
 pub(crate) fn flow_row<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -> FlowRow<'a> {
     let (key, flow) = (flows.key(number), flows.flow(number));
     let name = |address| ground.name_of(flow.point, key.version, address);
-    let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
+    let (vlan, inner_vlan) = key.tags();
     FlowRow {
         point: ground.places.get(usize::from(flow.point)).map_or("", |place| &place.name),
         src: address(key.version, key.src),
@@ -351,16 +352,14 @@ pub(crate) fn flow_row<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -
         sport: key.sport,
         dport: key.dport,
         proto: protocol(key.proto).into_owned(),
-        vlan: tag(key.vlan >> 16),
-        inner_vlan: tag(key.vlan & 0xffff),
+        vlan,
+        inner_vlan,
         server_port: ServerPort::of(flows.server_port(number)),
         packets: flow.packets(),
         bytes: flow.bytes(),
         first_ns: flow.first_ns,
         last_ns: flow.last_ns,
-        dscp: ByMark(
-            flow.marks().into_iter().map(|(m, c)| (m, MarkRow { packets: c.packets, bytes: c.bytes })).collect(),
-        ),
+        dscp: by_mark(flow.marks()),
         tcp: tcp_row(&flows.tcp(number)),
         half_seen: !flows.is_answered(number),
         health: (key.proto == proto::TCP)

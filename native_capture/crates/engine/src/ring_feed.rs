@@ -97,10 +97,6 @@ impl Feed for RingFeed {
     fn trouble(&mut self) -> Option<String> {
         trouble(self.rings.iter().map(Ring::interface))
     }
-
-    fn is_over(&self) -> bool {
-        false
-    }
 }
 
 fn trouble<'a>(mut interfaces: impl Iterator<Item = &'a str>) -> Option<String> {
@@ -219,10 +215,6 @@ impl Feed for SharedFeed {
             return Some("a reading thread has ended. Tell the makers what it printed".into());
         }
         trouble(self.interfaces.iter().map(String::as_str))
-    }
-
-    fn is_over(&self) -> bool {
-        false
     }
 }
 

@@ -1,7 +1,9 @@
 //! Bytes of each class per millisecond of packet time at one point; per tenth of one while a trigger lasts.
 
+use serde::Serialize;
+
 /// One class at one point. `peak_1ms_bytes`: most bytes in one millisecond of packet time, aligned to whole milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClassTotals {
     pub packets: u64,
     pub bytes: u64,
@@ -113,9 +115,7 @@ impl<const CLASSES: usize> Clock<CLASSES> {
             record.left_out.0 += 1;
             return;
         }
-        let step = self.stamps[slot] & !IN_TENTHS;
-        let sums = self.ring[slot].iter().enumerate().filter(|(_, bytes)| **bytes > 0);
-        record.ticks.extend(sums.map(|(class, bytes)| Tick { class: class as u8, step, bytes: *bytes }));
+        record.ticks.extend(ticks(&self.ring[slot], self.stamps[slot] & !IN_TENTHS));
     }
 
     /// Keep every millisecond from now on, up to four million ticks of a class.
@@ -150,6 +150,11 @@ impl<const CLASSES: usize> Clock<CLASSES> {
         &self.totals
     }
 
+    /// Classes with packets, ascending.
+    pub fn seen(&self) -> impl Iterator<Item = (u8, &ClassTotals)> {
+        (0..).zip(&self.totals).filter(|(_, sum)| sum.packets > 0)
+    }
+
     /// Packets more than a second behind: in the totals, not in the peaks.
     pub fn late(&self) -> u64 {
         self.late
@@ -164,11 +169,7 @@ impl<const CLASSES: usize> Clock<CLASSES> {
     pub fn fine_ticks(&self) -> Vec<Tick> {
         let mut all = Vec::new();
         for (ms, tenths) in self.record.iter().flat_map(|record| &record.fine) {
-            for (tenth, sums) in tenths.iter().enumerate() {
-                let step = ms * FINE as u64 + tenth as u64;
-                let sums = sums.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
-                all.extend(sums.map(|(class, bytes)| Tick { class: class as u8, step, bytes: *bytes }));
-            }
+            all.extend((ms * FINE as u64..).zip(tenths.iter()).flat_map(|(step, sums)| ticks(sums, step)));
         }
         all.sort_unstable();
         all
@@ -178,6 +179,11 @@ impl<const CLASSES: usize> Clock<CLASSES> {
     pub fn left_out(&self) -> (u64, u64) {
         self.record.as_ref().map_or((0, 0), |record| record.left_out)
     }
+}
+
+/// Of classes with bytes.
+fn ticks(sums: &[u64], step: u64) -> impl Iterator<Item = Tick> + '_ {
+    (0..).zip(sums).filter(|(_, bytes)| **bytes > 0).map(move |(class, bytes)| Tick { class, step, bytes: *bytes })
 }
 
 impl<const CLASSES: usize> Record<CLASSES> {

@@ -40,19 +40,19 @@ pub enum Counted {
 }
 
 impl DscpSet {
-    /// Whether a packet of this mark needs no counting, since the flow has no other one: its totals are those of the mark.
+    /// Count a packet of `bytes`; `before` are the flow's packets and bytes without it. The flow's only mark needs no counting: its totals
+    /// are those of the flow.
     #[inline]
-    pub fn is_only(&self, dscp: u8) -> bool {
-        self.many.is_none() && self.only == dscp
+    pub fn add(&mut self, dscp: u8, bytes: u32, before: (u64, u64)) {
+        if self.many.is_some() || self.only != dscp {
+            self.add_other(dscp, bytes, before);
+        }
     }
 
-    /// Count a packet of `bytes`; `before` are the flow's packets and bytes without it.
-    pub fn add(&mut self, dscp: u8, bytes: u32, before: (u64, u64)) {
+    fn add_other(&mut self, dscp: u8, bytes: u32, before: (u64, u64)) {
         if self.many.is_none() {
             if before.0 == 0 {
                 self.only = dscp;
-            }
-            if self.only == dscp {
                 return;
             }
             let first = DscpCount {

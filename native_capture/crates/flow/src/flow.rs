@@ -56,9 +56,7 @@ impl Flow {
         }
         self.first_ns = self.first_ns.min(packet.ts_ns);
         self.last_ns = self.last_ns.max(packet.ts_ns);
-        if !self.dscp.is_only(packet.dscp) {
-            self.dscp.add(packet.dscp, packet.frame_len, (self.packets(), self.bytes()));
-        }
+        self.dscp.add(packet.dscp, packet.frame_len, (self.packets(), self.bytes()));
         self.totals.add(packet.frame_len, packet.l3_len);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use nc_decode::{proto, Packet};
+use nc_decode::Packet;
 
 use crate::key::KeyedState;
 
@@ -36,14 +36,16 @@ impl Default for Fragments {
 
 impl Fragments {
     /// Source and destination port of the packet's flow; (0, 0) where the protocol has none or none are known.
+    #[inline]
     pub fn ports(&mut self, packet: &Packet) -> (u16, u16) {
-        let own = match packet.proto {
-            proto::ICMP | proto::ICMPV6 => (0, 0),
-            _ => (packet.sport, packet.dport),
-        };
-        if !packet.is_fragment() {
-            return own;
+        match packet.is_fragment() {
+            true => self.of_fragment(packet),
+            false => ports(packet),
         }
+    }
+
+    fn of_fragment(&mut self, packet: &Packet) -> (u16, u16) {
+        let own = ports(packet);
         let key = (packet.src, packet.dst, packet.ip_id, packet.proto);
         let set = &mut self.slots[self.hash.hash_one(key) as usize % SETS];
         let known = set.iter().position(|slot| slot.key == key);
@@ -54,6 +56,15 @@ impl Fragments {
         }
         let known = known.map(|way| &set[way]).filter(|slot| packet.ts_ns.abs_diff(slot.ts_ns) < LIFE_NS);
         known.map_or((0, 0), |slot| slot.ports)
+    }
+}
+
+/// Of a whole packet.
+#[inline]
+pub fn ports(packet: &Packet) -> (u16, u16) {
+    match packet.is_icmp() {
+        true => (0, 0),
+        false => (packet.sport, packet.dport),
     }
 }
 

@@ -31,8 +31,8 @@ impl Index {
         tag as usize & (self.slots.len() - 1)
     }
 
-    #[inline]
     /// The first number under `tag` that `is_it` accepts.
+    #[inline]
     pub fn find(&self, tag: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len() - 1;
         let mut at = self.home(tag);

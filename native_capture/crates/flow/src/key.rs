@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-use nc_decode::Packet;
+use nc_decode::{Packet, NO_VLAN};
 
 /// One direction of a conversation. Addresses as in [`Packet`]; `realm` is the number of the point's realm.
 /// `vlan` holds both tags; 0xffff_ffff when untagged.
@@ -67,6 +67,12 @@ impl FlowKey {
             ..*self
         };
         (key, usize::from(turned))
+    }
+
+    /// Outer and inner VLAN; None where there is none.
+    pub fn tags(&self) -> (Option<u16>, Option<u16>) {
+        let tag = |id: u32| Some(id as u16).filter(|id| *id != NO_VLAN);
+        (tag(self.vlan >> 16), tag(self.vlan))
     }
 
     /// The other direction, with the same tags.

@@ -39,7 +39,7 @@ pub use delays::Delays;
 pub use dscp::{Counted, DscpCount, DscpSet};
 pub use fill::{Burst, Fill, FillMeter, Passages, Slice};
 pub use flow::Flow;
-pub use fragments::Fragments;
+pub use fragments::{ports, Fragments};
 pub use key::{FlowKey, KeyedState};
 pub use media::Media;
 pub use names::{address, protocol};

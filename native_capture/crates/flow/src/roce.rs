@@ -292,9 +292,7 @@ impl QpFlow {
         };
         self.first_ns = self.first_ns.min(packet.ts_ns);
         self.last_ns = self.last_ns.max(packet.ts_ns);
-        if !self.dscp.is_only(dscp) || self.packets == 0 {
-            self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
-        }
+        self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
         self.packets += 1;
         self.bytes += u64::from(packet.frame_len);
         self.frame_max = self.frame_max.max(packet.frame_len);

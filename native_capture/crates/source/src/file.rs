@@ -105,9 +105,7 @@ impl CaptureFile {
         let bytes = self.reader.buffer.consumed(record.behind).get(..record.captured).unwrap_or(&[]);
         Ok(Some(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes }))
     }
-}
 
-impl CaptureFile {
     /// Hand over up to `most` frames, none only at the end; returns how many. Fewer is not yet the end.
     #[inline]
     pub fn frames(&mut self, most: usize, mut take: impl FnMut(Frame<'_>)) -> Result<usize, SourceError> {
