@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 
+from policyhub import transport
 from policyhub.actions import kill_switch, leases
 from policyhub.actions.changes_record import spec_of
 from policyhub.actions.sessions import open_session, profile_of
@@ -16,8 +17,7 @@ from policyhub.domain.errors import DeviceClosed, PolicyHubError
 from policyhub.domain.message import gettext_noop
 from policyhub.domain.plan_lint import Limits
 from policyhub.models import Change, Credential, Device
-from policyhub.transport import DeviceSession
-from policyhub.transport.session import WALL_LIMIT_S
+from policyhub.transport import WALL_LIMIT_S
 from policyhub.vendorkit.contract import PushProfile, Renderer
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -69,7 +69,7 @@ OPPOSITE = {
 }
 
 
-def observe(session: DeviceSession, renderer: Renderer, profile: PushProfile, spec: GuardSpec) -> Reading:
+def observe(session: transport.DeviceSession, renderer: Renderer, profile: PushProfile, spec: GuardSpec) -> Reading:
     """Read the running configuration and the guard's counters. An error for an answer is none: raises LineRejected."""
     running = session.read(profile.snapshot_command)
     outputs = {command: session.ask(command) for command in renderer.reads(spec) if command != profile.snapshot_command}
@@ -85,11 +85,11 @@ class Work:
         self.kind, self.spec, self.member = spec_of(change)
         self.device = change.device
         self.renderer, self.profile = renderer_of(self.device), profile_of(self.device)
-        self.session: DeviceSession | None = None
+        self.session: transport.DeviceSession | None = None
         self.may_push = False
         self._stack = ExitStack()
 
-    def fresh(self) -> DeviceSession:
+    def fresh(self) -> transport.DeviceSession:
         """A new login; the old session, if any, is closed first. Raises what sessions.open_session raises, and LeaseLost."""
         self.close()
         self.keep()

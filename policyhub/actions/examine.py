@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from policyhub import transport
 from policyhub.actions.collect import release_in
 from policyhub.actions.sessions import READING_WALL_S
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
-from policyhub.transport import Address, DeviceSession, Login, PublicKey, Way, fetch
+from policyhub.transport import Address, Login, PublicKey, Way
 from policyhub.transport.errors import (
     AuthenticationFailed,
     HostKeyChanged,
@@ -140,7 +141,7 @@ def _may_log_in(target: Target, look: Look, timeout_s: float) -> bool:
     """A key nobody trusts is looked at without a login; with a trusted one the login itself shows it."""
     if target.trusted:
         return True
-    look.offered = fetch(target.address.host, target.address.port, way=target.way, timeout_s=min(10.0, timeout_s))
+    look.offered = transport.fetch(target.address.host, target.address.port, way=target.way, timeout_s=min(10.0, timeout_s))
     look.ok(REACHABLE)
     said = Message(
         gettext_noop("offers %(fingerprint)s, which nobody has trusted yet"), {"fingerprint": look.offered.fingerprint}
@@ -167,13 +168,13 @@ def _inside(target: Target, look: Look, cancelled: Callable[[], bool], timeout_s
         _read(session, profile, look, cancelled)
 
 
-def _session(target: Target, profile: ReadProfile, timeout_s: float) -> DeviceSession:
-    return DeviceSession.open(
+def _session(target: Target, profile: ReadProfile, timeout_s: float) -> transport.DeviceSession:
+    return transport.DeviceSession.open(
         target.address, target.login, profile, target.trusted, way=target.way, timeout_s=timeout_s, wall_s=READING_WALL_S
     )
 
 
-def _read(session: DeviceSession, profile: ReadProfile, look: Look, cancelled: Callable[[], bool]) -> None:
+def _read(session: transport.DeviceSession, profile: ReadProfile, look: Look, cancelled: Callable[[], bool]) -> None:
     answer = session.ask(profile.version_command)
     _privilege(session, profile, look)
     _platform(answer, profile, look)
@@ -200,7 +201,7 @@ def _read(session: DeviceSession, profile: ReadProfile, look: Look, cancelled: C
             look.ok(command, gettext_noop("%(lines)s lines"), lines=len(text.splitlines()))
 
 
-def _privilege(session: DeviceSession, profile: ReadProfile, look: Look) -> None:
+def _privilege(session: transport.DeviceSession, profile: ReadProfile, look: Look) -> None:
     wanted = profile.greeting.privileged if profile.greeting else ""
     if wanted and session.prompt and not re.search(wanted, session.prompt):
         said = Message(gettext_noop("the prompt is %(prompt)s"), {"prompt": session.prompt[:60]})
@@ -229,7 +230,7 @@ def _platform(answer: str, profile: ReadProfile, look: Look) -> None:
         look.failed(VERSION, said, Message(NOT_ALLOWED, {"platform": profile.platform}))
 
 
-def _detect(session: DeviceSession, look: Look) -> ReadProfile | None:
+def _detect(session: transport.DeviceSession, look: Look) -> ReadProfile | None:
     """Ask what the platforms ask for their version; the first answer that one recognises decides."""
     asked: dict[str, str] = {}
     for command in _questions(profiles()):

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from django.db import transaction
 
+from policyhub import transport
 from policyhub.actions import audit, secrets
 from policyhub.domain.errors import DeviceClosed
 from policyhub.domain.message import gettext_noop
 from policyhub.models import Credential, Device, HostKey
-from policyhub.transport import Address, DeviceSession, Jump, Login, PublicKey, Way, fetch
+from policyhub.transport import WALL_LIMIT_S, Address, Jump, Login, PublicKey, Way
 from policyhub.transport.errors import AuthenticationFailed, HostKeyChanged, HostKeyUnknown, LineRejected, TransportError
-from policyhub.transport.session import WALL_LIMIT_S
 from policyhub.vendorkit.collecting import ReadProfile, read_profile
 from policyhub.vendorkit.contract import PushProfile
 from policyhub.vendorkit.registry import REGISTRY
@@ -37,7 +37,7 @@ RELATED = ("group", "realm__collect_credential", "realm__push_credential", "coll
 READING_WALL_S = 600.0  # a large configuration and all counters, on a slow management processor
 
 
-def answers(session: DeviceSession, commands: Iterable[str], needed: Container[str] = ()) -> dict[str, str]:
+def answers(session: transport.DeviceSession, commands: Iterable[str], needed: Container[str] = ()) -> dict[str, str]:
     """What each command printed; what this model or login does not have is missing. Raises LineRejected for a needed one."""
     texts = {}
     for command in commands:
@@ -74,7 +74,7 @@ def reading_of(device: Device) -> ReadProfile:
 @contextmanager
 def open_session(
     device: Device, purpose: Credential.Purpose, *, now: datetime, wall_s: float = WALL_LIMIT_S
-) -> Iterator[DeviceSession]:
+) -> Iterator[transport.DeviceSession]:
     """A session that is closed on every way out and ends after `wall_s`.
 
     Raises DeviceClosed, UnknownPlatform, and the errors of transport.
@@ -83,7 +83,7 @@ def open_session(
     profile = profile_of(device) if purpose == Credential.Purpose.PUSH else reading_of(device)
     login, trusted, address = login_for(device, purpose), trusted_keys(device), Address(device.host, device.port)
     try:
-        session = DeviceSession.open(address, login, profile, trusted, way=way_to(device), wall_s=wall_s)
+        session = transport.DeviceSession.open(address, login, profile, trusted, way=way_to(device), wall_s=wall_s)
     except (HostKeyUnknown, HostKeyChanged, AuthenticationFailed) as error:
         blame(device, error, now=now)
         raise
@@ -149,7 +149,7 @@ def trusted_keys(device: Device) -> list[PublicKey]:
 
 def remember_offered_key(device: Device, *, now: datetime) -> HostKey:
     """Scan without login and keep the key as pending, unless it is known. Raises Unreachable, and what its bastion raises."""
-    return remember_key(device, fetch(device.host, device.port, way=way_to(device)), now=now)
+    return remember_key(device, transport.fetch(device.host, device.port, way=way_to(device)), now=now)
 
 
 def remember_key(device: Device, key: PublicKey, *, now: datetime) -> HostKey:

@@ -1,33 +1,19 @@
-"""Host keys: what a device shows before anybody logs in, and the known_hosts text that pins it."""
+"""Keys: what a device shows before anybody logs in, the known_hosts text that pins it, and the one that a login has."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import io
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import paramiko
 
-from policyhub.domain.message import gettext_noop
-from policyhub.transport.errors import NO_CONNECTION, OnlyOldAlgorithms, Unreachable, only_old
+from policyhub.domain.message import Message, gettext_noop
+from policyhub.transport.errors import NO_CONNECTION, AuthenticationFailed, OnlyOldAlgorithms, Unreachable, only_old
+from policyhub.transport.lending import PublicKey
 
 CONNECT_TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class PublicKey:
-    """algorithm: as in known_hosts ("ssh-ed25519"). body: base64 of the SSH wire form."""
-
-    algorithm: str
-    body: str
-
-    @property
-    def fingerprint(self) -> str:
-        """As `ssh-keygen -lf` prints it: "SHA256:..."."""
-        digest = hashlib.sha256(base64.b64decode(self.body)).digest()
-        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+_KEY_TYPES: tuple[type[paramiko.PKey], ...] = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 
 
 def shown_on(sock: Any, place: str, disabled: dict[str, list[str]] | None = None, *, timeout_s: float) -> PublicKey:
@@ -54,3 +40,16 @@ def known_hosts(host: str, port: int, keys: Iterable[PublicKey]) -> str:
     """One line per trusted key, in OpenSSH's form."""
     name = host if port == 22 else f"[{host}]:{port}"
     return "".join(f"{name} {key.algorithm} {key.body}\n" for key in keys)
+
+
+def private_key(text: str) -> paramiko.PKey | None:
+    """The key in a credential; None when there is none. Raises AuthenticationFailed."""
+    if not text:
+        return None
+    for kind in _KEY_TYPES:
+        try:
+            return kind.from_private_key(io.StringIO(text))
+        except (paramiko.SSHException, ValueError):
+            continue
+    said = gettext_noop("the private key of this credential is not Ed25519, ECDSA or RSA without a passphrase. Enter it again")
+    raise AuthenticationFailed(Message(said))

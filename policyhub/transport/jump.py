@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import tempfile
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,41 +20,8 @@ from policyhub.transport.errors import (
     Unreachable,
     only_old,
 )
-from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, PublicKey, known_hosts, shown_on
-from policyhub.transport.lending import Address, Login, private_key
-
-# Names of paramiko's: SHA-1 key exchange and signatures, CBC, MD5. What a device of 2012 may speak and nobody should choose.
-OLD_ALGORITHMS: dict[str, list[str]] = json.loads(resources.files(__package__).joinpath("algorithms.json").read_text())["old"]
-
-
-@dataclass(frozen=True, slots=True)
-class Jump:
-    """A bastion: logged in with a pinned key like any device, it forwards one connection (RFC 4254, 7.2)."""
-
-    address: Address
-    login: Login
-    trusted: tuple[PublicKey, ...]
-    old_algorithms: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """old_algorithms: the device may use OLD_ALGORITHMS, because somebody said so. via: its bastion."""
-
-    old_algorithms: bool = False
-    via: Jump | None = None
-
-    @property
-    def disabled(self) -> dict[str, list[str]] | None:
-        return disabled(self.old_algorithms)
-
-
-STRAIGHT = Way()
-
-
-def disabled(old_algorithms: bool) -> dict[str, list[str]] | None:
-    """What paramiko must not offer."""
-    return None if old_algorithms else {kind: list(names) for kind, names in OLD_ALGORITHMS.items()}
+from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, known_hosts, private_key, shown_on
+from policyhub.transport.lending import STRAIGHT, Address, Jump, PublicKey, Way, disabled
 
 
 def fetch(host: str, port: int = 22, *, way: Way = STRAIGHT, timeout_s: float = CONNECT_TIMEOUT_S) -> PublicKey:

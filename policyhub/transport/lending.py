@@ -1,16 +1,16 @@
-"""What is lent to this room for one session: an address and a login."""
+"""What is lent to this room for one session: an address, a login, the keys that are trusted and the way there."""
 
 from __future__ import annotations
 
-import io
+import base64
+import hashlib
+import json
 from dataclasses import dataclass, field
+from importlib import resources
 
-import paramiko
-
-from policyhub.domain.message import Message, gettext_noop
-from policyhub.transport.errors import AuthenticationFailed
-
-_KEY_TYPES: tuple[type[paramiko.PKey], ...] = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
+WALL_LIMIT_S = 120.0  # of one session
+# Names of paramiko's: SHA-1 key exchange and signatures, CBC, MD5. What a device of 2012 may speak and nobody should choose.
+OLD_ALGORITHMS: dict[str, list[str]] = json.loads(resources.files(__package__).joinpath("algorithms.json").read_text())["old"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,45 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def private_key(text: str) -> paramiko.PKey | None:
-    """The key in a credential; None when there is none. Raises AuthenticationFailed."""
-    if not text:
-        return None
-    for kind in _KEY_TYPES:
-        try:
-            return kind.from_private_key(io.StringIO(text))
-        except (paramiko.SSHException, ValueError):
-            continue
-    said = gettext_noop("the private key of this credential is not Ed25519, ECDSA or RSA without a passphrase. Enter it again")
-    raise AuthenticationFailed(Message(said))
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """algorithm: as in known_hosts ("ssh-ed25519"). body: base64 of the SSH wire form."""
+
+    algorithm: str
+    body: str
+
+    @property
+    def fingerprint(self) -> str:
+        """As `ssh-keygen -lf` prints it: "SHA256:..."."""
+        digest = hashlib.sha256(base64.b64decode(self.body)).digest()
+        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A bastion: logged in with a pinned key like any device, it forwards one connection (RFC 4254, 7.2)."""
+
+    address: Address
+    login: Login
+    trusted: tuple[PublicKey, ...]
+    old_algorithms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """old_algorithms: the device may use OLD_ALGORITHMS, because somebody said so. via: its bastion."""
+
+    old_algorithms: bool = False
+    via: Jump | None = None
+
+    @property
+    def disabled(self) -> dict[str, list[str]] | None:
+        return disabled(self.old_algorithms)
+
+
+STRAIGHT = Way()
+
+
+def disabled(old_algorithms: bool) -> dict[str, list[str]] | None:
+    """What paramiko must not offer."""
+    return None if old_algorithms else {kind: list(names) for kind, names in OLD_ALGORITHMS.items()}

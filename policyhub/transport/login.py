@@ -29,9 +29,9 @@ from policyhub.transport.errors import (
     only_old,
 )
 from policyhub.transport.greeting import Greeting, settle
-from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, PublicKey, known_hosts
-from policyhub.transport.jump import STRAIGHT, Way, opened
-from policyhub.transport.lending import Address, Login, private_key
+from policyhub.transport.host_keys import CONNECT_TIMEOUT_S, known_hosts, private_key
+from policyhub.transport.jump import opened
+from policyhub.transport.lending import STRAIGHT, Address, Login, PublicKey, Way
 
 logging.getLogger("netmiko").setLevel(logging.WARNING)  # its DEBUG writes secrets (netmiko#2597)
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # it logs whole stack traces of errors that it raises anyway

@@ -16,12 +16,9 @@ from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.redaction import redact
 from policyhub.transport.errors import ConnectionLost, LineRejected, NotReady, TimedOut, TransportError
 from policyhub.transport.greeting import Greeting
-from policyhub.transport.host_keys import PublicKey
-from policyhub.transport.jump import STRAIGHT, Way
-from policyhub.transport.lending import Address, Login
+from policyhub.transport.lending import STRAIGHT, WALL_LIMIT_S, Address, Login, PublicKey, Way
 from policyhub.transport.login import connect, drop
 
-WALL_LIMIT_S = 120.0
 HEARTBEAT_S = 5.0
 _IDLE_S = 0.4  # a prompt in the middle of the text counts once nothing followed it for this long (a log line came after it)
 _POLL_S = 0.01

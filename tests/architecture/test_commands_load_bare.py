@@ -21,3 +21,9 @@ def test_help_needs_nothing_and_leaves_nothing(command, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: policyhub {command}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_who_opens_no_session_does_not_load_ssh():
+    said = "import django, sys; django.setup(); from policyhub.actions import changes, collect, counters; print({'netmiko', 'paramiko'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, timeout=180, check=False)
+    assert done.stdout == "set()\n", done.stderr

@@ -99,7 +99,7 @@ def _identities(realm, now: datetime) -> None:
 def _pin(host_key: str, now: datetime) -> None:
     """The simulated switch's own key, trusted from the start: it never left this machine."""
     from policyhub.models import Device, HostKey
-    from policyhub.transport.host_keys import PublicKey
+    from policyhub.transport import PublicKey
 
     algorithm, body = host_key.split()[:2]
     HostKey.objects.update_or_create(
