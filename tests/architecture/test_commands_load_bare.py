@@ -23,7 +23,14 @@ def test_help_needs_nothing_and_leaves_nothing(command, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+SEEN = """
+import sys, django
+django.setup()
+from policyhub.actions import changes, collect, counters
+print({"netmiko", "paramiko"} & {*sys.modules})
+"""
+
+
 def test_who_opens_no_session_does_not_load_ssh():
-    said = "import django, sys; django.setup(); from policyhub.actions import changes, collect, counters; print({'netmiko', 'paramiko'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run([sys.executable, "-c", SEEN], capture_output=True, text=True, timeout=180, check=False)
     assert done.stdout == "set()\n", done.stderr
