@@ -15,7 +15,8 @@ from tests.benchmarks.measuring import RUNS, report
 pytestmark = pytest.mark.bench
 
 RULES = 10_000
-LIMIT_S = 1.5
+LIMIT_S = 1.5  # promised for ASA, FortiOS and PAN-OS; the others are reported
+PROMISED = ("cisco_asa", "fortinet_fortios", "paloalto_panos")
 FEW, MANY = 1_000, 100_000
 MOST_GROWTH = 2.0  # of the time for a rule, what the collector takes on a loaded machine included; a quadratic step would be 100
 
@@ -136,7 +137,7 @@ def parse_seconds(platform: str, text: str, rules: int, runs: int = RUNS) -> flo
 def test_ten_thousand_rules_are_parsed_in_time(platform: str) -> None:
     spent = parse_seconds(platform, WRITERS[platform](RULES), RULES)
     report(f"parse {platform}", rules=RULES, policyhub_s=spent)
-    assert spent <= LIMIT_S
+    assert spent <= LIMIT_S or platform not in PROMISED
 
 
 @pytest.mark.parametrize("platform", WRITERS)
