@@ -54,6 +54,13 @@ def test_an_unclosed_quote_costs_one_line() -> None:
     assert [unparsed.reason for unparsed in config.unparsed] == ["a quote is not closed"]
 
 
+def test_tables_in_tables_without_an_end_are_told_and_not_kept() -> None:
+    deep = "".join(f"config deep-{number}\n" for number in range(60))
+    config = VENDOR.parse(policy() + deep)
+    assert config.rule_count == 1
+    assert len(config.unparsed) == 60
+
+
 def test_text_over_lines_may_hold_words_of_the_grammar() -> None:
     page = 'config system replacemsg http "x"\n    set buffer "<html>\nconfig firewall policy\nedit 9\n</html>"\nend\n'
     config = VENDOR.parse(page + policy(1))

@@ -23,6 +23,7 @@ PROMPT = re.compile(
 )
 ASKS = ("show", "get", "diagnose", "diag", "execute", "exec", "fnsysctl", "exit", "quit")
 ROOTS = frozenset({"system", "firewall", "router", "vpn"})  # whose tables stand at the top: an `end` before them is missing
+DEEPEST = 24  # tables and entries in each other; the deepest of the CLI reference are a third of it
 MOST_SHARED = 40  # characters of a value that is kept once for all settings that have it
 NOTHING: Mapping[str, Node] = MappingProxyType({})
 FIELDS = frozenset({"set", "unset", "append", "select", "unselect", "clear"})
@@ -248,8 +249,10 @@ class _Builder:
         elif below and root in ROOTS:
             while len(self.stack) > 1 and not self._holds_roots():
                 self.stack.pop()
-        parent = self.stack[-1]
-        node = parent.open_table(name, line)
+        if len(self.stack) > DEEPEST:
+            self.tree.stray.append(line)
+            return
+        node = self.stack[-1].open_table(name, line)
         node.numbers.append(line.number)
         node.headers = (*node.headers, line.number)
         self.stack.append(node)
