@@ -1,7 +1,7 @@
-"""Mirror truth: what a mirror lost is no loss of the network.
+"""Mirror truth: what a mirror or a capture lost is no loss of the network.
 
-A mirrored copy is compared with the counters of the port that it copies, and with the sequence numbers of ERSPAN. Above a
-stated mirror loss no loss and no delay is claimed from that point.
+A mirrored copy is compared with the counters of the port that it copies, and with the sequence numbers of ERSPAN; a capture
+(pcapng) may say itself what it dropped. Above a stated loss no loss and no delay is claimed from that point.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 from policyhub.domain.errors import BadInput
 
 LIMIT = 0.001
+CAPTURE = "capture"
+BETWEEN = "lost-between"
 COLUMNS = ("time", "packets", "bytes")
 FORM = 'Write CSV "time,packets,bytes" or a JSON list of such objects; time is ISO 8601 or seconds since 1970'
 
@@ -53,7 +55,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is known of one point's mirror. loss_share: 0..1, None when nothing tells; basis: counters, erspan or None."""
+    """What is known of one point's mirror. loss_share: 0..1, None when nothing tells.
+
+    basis: counters, erspan, capture or None."""
 
     point: str
     basis: str | None
@@ -75,8 +79,10 @@ class Truth:
         }  # fmt: skip
 
     def is_trusted(self, limit: float) -> bool | None:
-        """None when nothing is known of the mirror."""
-        return None if self.loss_share is None else self.loss_share <= limit
+        """None when nothing is known of the mirror: a capture that lost little itself does not know what never came to it."""
+        if self.loss_share is None or (self.basis == CAPTURE and self.loss_share <= limit):
+            return None
+        return self.loss_share <= limit
 
 
 def read_counters(text: str, file: str) -> list[Reading]:
@@ -165,25 +171,68 @@ def by_sequence(point: Mapping[str, Any], resets: int = 0) -> Truth:
     return Truth(point["name"], "erspan", sent, mirror["frames"], mirror["missing"] / sent, (), resets)
 
 
+def own_drops(point: Mapping[str, Any]) -> Truth | None:
+    """point: of `policyhub.flows/1`. What its capture says that it dropped; None when it does not say, or dropped nothing.
+
+    Of a file that is part of a capture its statistics speak of the whole: what was received says so.
+    """
+    dropped = point["capture"]["dropped"]
+    if not dropped:
+        return None
+    whole = max(point["packets"] + dropped, point["capture"]["received"] or 0)
+    return Truth(point["name"], CAPTURE, whole, point["packets"], dropped / whole)
+
+
+def worse(known: Truth | None, own: Truth | None) -> Truth | None:
+    """What is known of a mirror and of its capture together: counters and numbers show the capture's drops, too, unless they end
+    before it does."""
+    if known is None or own is None or (known.loss_share or 0) >= (own.loss_share or 0):
+        return known or own
+    return replace(own, intervals=known.intervals, resets=known.resets)
+
+
 def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIMIT) -> None:
     """Write what is known of each mirror into `policyhub.flows/1`; no claims of points whose mirror lost more than `limit`."""
-    known = {truth.point: truth for truth in truths}
+    told = {truth.point: truth for truth in truths}
+    known = {row["name"]: truth for row in report["points"] if (truth := worse(told.get(row["name"]), own_drops(row)))}
     for point in report["points"]:
         truth = known.get(point["name"])
         point["mirror"] = truth.as_json(limit) if truth else None
+    lossy = {name: truth for name, truth in known.items() if truth.is_trusted(limit) is False}
     for path in [report["path"], *report["paths"]]:
         if path is None:
             continue
-        bad = [known[name] for name in (path["from"], path["to"]) if name in known and known[name].is_trusted(limit) is False]
+        bad = [lossy[name] for name in (path["from"], path["to"]) if name in lossy]
         path["withheld"] = [_reason(truth, limit) for truth in bad]
         if bad:
             blank(path)
             for queue in (queue for point in report["points"] for queue in point["queues"]):
                 queue["drops_measured"] = None
+    _blank_media(report, lossy)
+    _unlocate(report["verdicts"], lossy)
+
+
+def _blank_media(report: Mapping[str, Any], lossy: Container[str]) -> None:
+    """Numbers of RTP that never came were perhaps only not copied."""
+    of_flows = (flow["rtp"] for flow in report["flows"] if flow.get("rtp") and flow["point"] in lossy)
+    of_points = (row for row in report["media"] if row["point"] in lossy)
+    for row in (*of_flows, *of_points):
+        row.update(lost=None, mos=None, mos_assumes=None)
+
+
+def _unlocate(verdicts: Iterable[dict[str, Any]], lossy: Container[str]) -> None:
+    """That a point did not show a packet does not say where it was lost."""
+    for verdict in verdicts:
+        facts = [fact for fact in verdict["evidence"] if fact.get("kind") == BETWEEN]
+        if any(name in lossy for fact in facts for name in (fact["point"], *fact["not_seen_at"])):
+            verdict["evidence"] = [fact for fact in verdict["evidence"] if fact.get("kind") != BETWEEN]
+            verdict["signals"] = [signal for signal in verdict["signals"] if signal != f"{BETWEEN}-points"]
 
 
 def _reason(truth: Truth, limit: float) -> str:
     share = 100 * (truth.loss_share or 0)
+    if truth.basis == CAPTURE:
+        return f"the capture of {truth.point} lost {share:.2f} % itself (limit {100 * limit:g} %)"
     return f"the mirror of {truth.point} lost {share:.2f} % (limit {100 * limit:g} %, by {truth.basis})"
 
 

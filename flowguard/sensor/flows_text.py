@@ -183,13 +183,17 @@ def _media(report: dict[str, Any]) -> str:
     rows = [
         [
             f"{rtp['src']}:{rtp['sport']}", f"{rtp['dst']}:{rtp['dport']}", rtp["codec"] or f"type {rtp['payload_type']}",
-            count(rtp["packets"]), count(rtp["lost"]), share(rtp["lost"], rtp["expected"]), count(rtp["late"]),
+            count(rtp["packets"]), *_lost(rtp), count(rtp["late"]),
             ns(rtp["jitter_ns"]), ns(rtp["max_jitter_ns"]), "-" if rtp["mos"] is None else f"{rtp['mos']:.2f}", rtp["point"],
         ]
         for rtp in report["media"][:STREAMS]
     ]  # fmt: skip
     head = ["source", "destination", "codec", "packets", "lost", "share", "late", "jitter", "max jitter", "MOS", "point"]
     return table(f"Media (RTP; {len(rows)} of {len(report['media'])})", head, rows, right=range(3, 10))
+
+
+def _lost(rtp: dict[str, Any]) -> list[str]:
+    return ["?", "?"] if rtp["lost"] is None else [count(rtp["lost"]), share(rtp["lost"], rtp["expected"])]
 
 
 def _signatures(flow: dict[str, Any]) -> str:
@@ -206,8 +210,9 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
     for point in report["points"]:
         if point["error"]:
             yield f"PARTIAL {point['error']}"
+        yield from _capture_notes(point["name"], point["capture"])
         mirror = point.get("mirror")
-        if mirror and mirror["loss_share"] is not None:
+        if mirror and mirror["loss_share"] is not None and mirror["basis"] != "capture":
             yield (
                 f"{point['name']}: its mirror copied {mirror['mirrored']:,} of {mirror['packets']:,} frames"
                 f" (by {mirror['basis']}), {100 * mirror['loss_share']:.3f} % lost"
@@ -224,6 +229,21 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"Packets are cut too short to show: {', '.join(report['not_visible'])}"
     if report["not_evaluated"]:
         yield f"Not looked at: {', '.join(report['not_evaluated'])}"
+
+
+def _capture_notes(name: str, capture: dict[str, Any]) -> Iterator[str]:
+    """What the capture itself lost, and lengths that were not believed."""
+    if capture["dropped"]:
+        whose = {"the interface": "dropped_by_interface", "the system": "dropped_by_system"}
+        rows = [f"{count(capture[key])} by {who}" for who, key in whose.items() if capture[key]]
+        by = f" ({', '.join(rows)})" if rows else ""
+        yield f"{name}: the capture itself dropped {count(capture['dropped'])} packets{by}; the network did not lose them"
+    for key, what in (
+        ("below_captured", "shorter than what was captured of them"),
+        ("beyond_links", "longer than any link carries"),
+    ):
+        if frames := capture[f"lengths_{key}"]:
+            yield f"{name}: {count(frames)} frames are said to be {what}; only the captured bytes are counted"
 
 
 def _host(verdict: dict[str, Any], end: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import native_capture
-from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, read_counters, withhold
+from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, own_drops, read_counters, withhold
 from flowguard.domain.point_facts import read_facts, respect
 from policyhub.domain.errors import BadInput
 from policyhub.domain.reading import read_text
@@ -89,11 +89,12 @@ def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
     files = _pairs(args.counters, "--counters", "POINT=FILE", [name for name, _ in points])
     has_sequence = {point["name"] for point in report["points"] if any(map(_is_numbered, point["headers"]["tunnels"]))}
     looked_at = [(name, file) for name, file in points if name in files or name in has_sequence]
-    if not looked_at or any(file == "-" for _, file in looked_at):
-        if files:
-            raise BadInput("--counters needs captures that are files. Write standard input into one")
+    readable = [(name, file) for name, file in looked_at if file != "-"]
+    if any(name in files for name, _ in set(looked_at) - set(readable)):
+        raise BadInput("--counters needs captures that are files. Write standard input into one")
+    if not readable and not any(map(own_drops, report["points"])):
         return False
-    withhold(report, truths(looked_at, files), args.mirror_loss)
+    withhold(report, truths(readable, files) if readable else [], args.mirror_loss)
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import json
 import os
@@ -35,21 +36,25 @@ def format_of(path: str, asked: str | None) -> str:
 
 @contextlib.contextmanager
 def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
-    """Takes the engine's blocks. At a clean end the file stands under its name; after any exception nothing is left.
+    """Takes the engine's blocks. At a clean end the file stands under its name; after any exception or signal nothing is left.
 
+    A file system without files that have no name (open(2), O_TMPFILE) keeps `.NAME.PID.part` when the process is killed.
     Raises BadInput when the file cannot be written or Parquet's library is not installed.
     """
     target = Path(os.path.realpath(path))  # a link stays, what it points to is written
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     arrow = import_arrow() if kind == "parquet" else None
     try:
-        with part.open("xb") as file:
+        nameless = _nameless(target.parent)
+        with nameless or part.open("xb") as file:
             writer = ParquetWriter(arrow, file) if arrow else file
             yield writer.write
             if isinstance(writer, ParquetWriter):
                 writer.close()
             file.flush()
             os.fsync(file.fileno())
+            if nameless:
+                _name(file, part)
         part.replace(target)
     except OSError as error:
         why = error.strerror or str(error)
@@ -57,6 +62,24 @@ def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
     finally:
         with contextlib.suppress(OSError):  # a folder that takes no writes has nothing to remove
             part.unlink(missing_ok=True)
+
+
+def _nameless(folder: Path) -> BinaryIO | None:
+    """A file that is gone when nobody gives it a name; None where the file system has none such."""
+    try:
+        return open(os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666), "wb")
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _name(file: BinaryIO, path: Path) -> None:
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:  # only linkat(2), taken for the sake of the folder, follows the link in /proc
+        os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 def refuse_target(path: str, inputs: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -182,29 +183,55 @@ def test_a_capture_of_which_no_packet_can_be_read_is_no_clean_result(tmp_path: P
     assert done.returncode == 3 and "none of 3 packets could be read" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "says"),
+    [
+        (signal.SIGINT, 130, "policyhub flows: interrupted, nothing was left behind"),
+        (signal.SIGTERM, -signal.SIGTERM, ""),
+        (signal.SIGKILL, -signal.SIGKILL, ""),
+    ],
+)
+def test_a_signal_leaves_nothing(number: signal.Signals, code: int, says: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     body = write_capture(tmp_path / "x.pcap", [(START, udp("192.0.2.1", 1))], "pcap-ns-le").read_bytes()
     with subprocess.Popen([*FLOWS, "-", "--records", out / "x.ndjson"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdin and child.stderr
         child.stdin.write(body)
-        feed(child, body[24:] * 20_000, out)
-        assert child.wait(60) == 130
-        assert child.stderr.read().decode().strip() == "policyhub flows: interrupted, nothing was left behind"
+        feed(child, body[24:] * 20_000, out, number)
+        assert child.wait(60) == code
+        assert child.stderr.read().decode().strip() == says
     assert not list(out.iterdir())
 
 
-def feed(child: subprocess.Popen[bytes], packets: bytes, out: Path) -> None:
+def feed(child: subprocess.Popen[bytes], packets: bytes, out: Path, number: signal.Signals) -> None:
     """Interrupts it once it writes, and goes on until it is gone: a reader that waits for its pipe hears no signal."""
     assert child.stdin
     with contextlib.suppress(BrokenPipeError):
         for _ in range(2_000):
             child.stdin.write(packets)
-            if list(out.iterdir()):
-                child.send_signal(signal.SIGINT)
+            if is_writing(child, out):
+                child.send_signal(number)
     with contextlib.suppress(BrokenPipeError):
         child.stdin.close()
+
+
+def is_writing(child: subprocess.Popen[bytes], out: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):  # it ended, or closed one meanwhile
+        return any(os.readlink(link).startswith(f"{out}/") for link in Path(f"/proc/{child.pid}/fd").iterdir())
+    return False
+
+
+def test_without_nameless_files_an_error_leaves_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records_module, "_nameless", lambda _folder: None)
+    target = tmp_path / "x.ndjson"
+    with contextlib.suppress(KeyboardInterrupt), record_file(str(target), "ndjson"):
+        assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+    with record_file(str(target), "ndjson") as write:
+        write(b"{}")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"{}"]
 
 
 def test_what_the_writer_raises_comes_out(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 import native_capture
-from tests.support.capture_files import FORMATS, enhanced, interface, section, write_capture
+from tests.support.capture_files import FORMATS, block, enhanced, interface, section, write_capture
 
 BASE = 1_700_000_000 * 10**9
 PLAIN = IP(src="192.0.2.1", dst="192.0.2.2", tos=46 << 2) / UDP(sport=1, dport=2) / Raw(bytes(100))
@@ -67,15 +67,13 @@ def test_interfaces_of_different_kind_and_sections_of_different_byte_order(tmp_p
 
 
 def test_simple_old_and_unknown_blocks(tmp_path):
-    def block(kind: int, body: bytes) -> bytes:
-        length = 12 + len(body)
-        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
-
     padded = FRAME + bytes(-len(FRAME) % 4)
     old = struct.pack("<HHIIII", 0, 7, BASE >> 32, BASE & 0xFFFFFFFF, len(FRAME), len(FRAME)) + padded
     simple = struct.pack("<I", len(FRAME)) + padded
     path = tmp_path / "x"
-    path.write_bytes(section("<") + interface("<", 1, 0, 9) + block(0xBAD, bytes(40)) + block(2, old) + block(3, simple))
+    path.write_bytes(
+        section("<") + interface("<", 1, 0, 9) + block("<", 0xBAD, bytes(40)) + block("<", 2, old) + block("<", 3, simple)
+    )
     found = point(path)
     assert (found["packets"], found["bytes"], found["last_ns"]) == (2, 2 * len(FRAME), BASE)
 

@@ -44,12 +44,20 @@ def interface(order: str, link: int, snaplen: int, resolution: int, offset_s: in
     return struct.pack(order + "IIHHI", 1, length, link, 0, snaplen) + options + struct.pack(order + "I", length)
 
 
-def enhanced(order: str, number: int, ticks: int, frame: bytes, snaplen: int = 65_535) -> bytes:
+def block(order: str, kind: int, body: bytes) -> bytes:
+    length = 12 + len(body)
+    return struct.pack(order + "II", kind, length) + body + struct.pack(order + "I", length)
+
+
+def option(order: str, code: int, value: bytes) -> bytes:
+    return struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def enhanced(order: str, number: int, ticks: int, frame: bytes, snaplen: int = 65_535, options: bytes = b"") -> bytes:
     kept = frame[:snaplen]
     padded = kept + bytes(-len(kept) % 4)
-    length = 32 + len(padded)
-    head = struct.pack(order + "IIIIIII", 6, length, number, ticks >> 32, ticks & 0xFFFFFFFF, len(kept), len(frame))
-    return head + padded + struct.pack(order + "I", length)
+    head = struct.pack(order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(kept), len(frame))
+    return block(order, 6, head + padded + options)
 
 
 def _blocks(packets: Iterable[Stamped], order: str, snaplen: int) -> bytes:

@@ -111,8 +111,15 @@ def report() -> dict[str, Any]:
     }
     path = {**row, "from": "core", "to": "srv", "by_dscp": {"46": dict(row)}, "directions": [way], "fault": {"class": "EF"},
             "other_faults": [{}]}  # fmt: skip
-    points = [{"name": name, "queues": [{"drops_measured": 4}]} for name in ("core", "srv")]
-    return {"points": points, "path": path, "paths": []}
+    points = [
+        {"name": name, "packets": 900, "queues": [{"drops_measured": 4}], "capture": {"dropped": None, "received": None}}
+        for name in ("core", "srv")
+    ]
+    media = [{"point": name, "lost": 3, "mos": 4.1, "mos_assumes": "x"} for name in ("core", "srv")]
+    flows = [{"point": "srv", "rtp": {"lost": 3, "mos": 4.1, "mos_assumes": "x"}}, {"point": "core", "rtp": None}]
+    fact = {"kind": "lost-between", "point": "core", "not_seen_at": ["srv"]}
+    verdicts = [{"evidence": [{"kind": "counted"}, fact], "signals": ["sequence-error", "lost-between-points"]}]
+    return {"points": points, "path": path, "paths": [], "media": media, "flows": flows, "verdicts": verdicts}
 
 
 def test_above_the_limit_losses_and_delays_are_withheld_and_matches_stay():
@@ -134,3 +141,40 @@ def test_below_the_limit_nothing_is_withheld():
     told = report()
     withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))], limit=0.01)
     assert (told["path"]["lost"], told["path"]["withheld"], told["path"]["fault"]) == (1, [], {"class": "EF"})
+
+
+def test_what_a_capture_dropped_itself_withholds_losses_of_media_and_places_too():
+    told = report()
+    told["points"][1]["capture"]["dropped"] = 100
+    withhold(told, [])
+    assert told["path"]["withheld"] == ["the capture of srv lost 10.00 % itself (limit 0.1 %)"]
+    assert (told["points"][0]["mirror"], told["points"][1]["mirror"]["basis"]) == (None, "capture")
+    assert [row["lost"] for row in told["media"]] == [3, None] and told["media"][1]["mos"] is None
+    assert told["flows"][0]["rtp"] == {"lost": None, "mos": None, "mos_assumes": None}
+    assert (told["verdicts"][0]["evidence"], told["verdicts"][0]["signals"]) == ([{"kind": "counted"}], ["sequence-error"])
+
+
+def test_a_capture_that_dropped_little_does_not_vouch_for_its_mirror():
+    told = report()
+    told["points"][0]["capture"]["dropped"], told["points"][1]["capture"]["dropped"] = 0, 1
+    withhold(told, [], limit=0.01)
+    assert told["points"][0]["mirror"] is None
+    assert (told["points"][1]["mirror"]["trusted"], told["path"]["lost"]) == (None, 1)
+
+
+def test_a_part_of_a_capture_is_judged_by_the_whole():
+    told = report()
+    told["points"][0]["capture"] = {"dropped": 1_000, "received": 2_000_000}
+    withhold(told, [])
+    assert (told["points"][0]["mirror"]["loss_share"], told["path"]["withheld"]) == (0.0005, [])
+
+
+def test_the_worse_of_counters_and_capture_counts_and_the_intervals_stay():
+    told = report()
+    told["points"][0]["capture"]["dropped"] = 100
+    withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))])
+    mirror = told["points"][0]["mirror"]
+    assert (mirror["basis"], mirror["loss_share"], len(mirror["intervals"]), mirror["resets"]) == ("capture", 0.1, 2, 1)
+    told["points"][0]["capture"]["dropped"] = 1
+    withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))], limit=0.01)
+    assert told["points"][0]["mirror"]["basis"] == "counters"

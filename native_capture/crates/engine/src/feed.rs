@@ -117,7 +117,9 @@ impl Feed for FileFeed {
     }
 
     fn taken(&mut self, point: usize) -> Taken {
-        self.files[point].taken
+        let played = &self.files[point];
+        // Of a file it is its capture that lost packets.
+        Taken { dropped: played.file.drops().dropped.unwrap_or(0), ..played.taken }
     }
 
     fn place(&self, point: usize) -> String {

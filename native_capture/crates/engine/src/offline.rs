@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
 use nc_flow::{Ahead, SignatureError, Signatures};
-use nc_source::{CaptureFile, Code, SourceError};
+use nc_source::{CaptureFile, Code, Drops, Lengths, SourceError};
 
 use crate::carried::CarriedFlows;
 use crate::clocks::Clocks;
@@ -102,7 +102,7 @@ impl fmt::Display for AnalyseError {
 
 impl std::error::Error for AnalyseError {}
 
-/// One file being read. `error`: why reading ended early; `cut`, `tcp_kept`, `udp_kept` as in [`Block`].
+/// One file being read. `error`: why reading ended early; `cut`, `tcp_kept`, `udp_kept`, `drops`, `lengths` as in [`Block`].
 pub(crate) struct Input {
     point: u16,
     pub path: PathBuf,
@@ -113,6 +113,8 @@ pub(crate) struct Input {
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
+    pub drops: Drops,
+    pub lengths: Lengths,
     blocks: Blocks,
     block: Block,
     /// Packets of the block that were taken, and those of its names.
@@ -132,6 +134,8 @@ impl Input {
             cut: 0,
             tcp_kept: 0,
             udp_kept: 0,
+            drops: Drops::default(),
+            lengths: Lengths::default(),
             blocks,
             block: Block::default(),
             taken: 0,
@@ -162,6 +166,7 @@ impl Input {
         self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);
         self.error = self.block.error.take();
+        (self.drops, self.lengths) = (self.block.drops, self.block.lengths);
     }
 
     /// Read ahead.

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use nc_decode::{Packet, Tunnel};
 use nc_flow::Signatures;
-use nc_source::{CaptureFile, Frame, SourceError};
+use nc_source::{CaptureFile, Drops, Frame, Lengths, SourceError};
 
 use crate::carried::{carried, Carried};
 use crate::look::look;
@@ -21,7 +21,7 @@ const WAITING: usize = 8;
 
 /// The next packets of a file in its own order. `told`: places in `packets`, ascending, with the names that their payload told.
 /// `cut`: packets whose end was not kept, `tcp_kept` and `udp_kept`: most payload bytes that one of them holds. The last block
-/// may be empty; `error` is why it is the last.
+/// may be empty; `error` is why it is the last; it has what the capture says of its own losses, and lengths not believed.
 #[derive(Default)]
 pub(crate) struct Block {
     pub packets: Vec<Packet>,
@@ -32,6 +32,8 @@ pub(crate) struct Block {
     pub tcp_kept: usize,
     pub udp_kept: usize,
     pub error: Option<SourceError>,
+    pub drops: Drops,
+    pub lengths: Lengths,
     pub is_last: bool,
 }
 
@@ -94,6 +96,9 @@ impl Reader {
                     block.is_last = true;
                 }
             }
+        }
+        if block.is_last {
+            (block.drops, block.lengths) = (file.drops(), file.lengths());
         }
     }
 

@@ -7,6 +7,7 @@ use nc_detect::{ServerPort, Verdict};
 use nc_flow::{
     address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility,
 };
+use nc_source::{Drops, Lengths};
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
@@ -99,6 +100,7 @@ struct PointRow<'a> {
     error: Option<String>,
     decode_errors: u64,
     cut_packets: u64,
+    capture: CaptureRow,
     out_of_order: u64,
     dscp: ByMark<&'a ClassTotals>,
     pcp: ByMark<&'a ClassTotals>,
@@ -114,6 +116,31 @@ struct PointRow<'a> {
     carried_total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockRow>,
+}
+
+/// What the capture says of itself: packets that it lost, by who lost them (null: it does not say), and frames whose length on the
+/// wire was not believed.
+#[derive(Serialize)]
+struct CaptureRow {
+    received: Option<u64>,
+    dropped: Option<u64>,
+    dropped_by_interface: Option<u64>,
+    dropped_by_system: Option<u64>,
+    dropped_before_packets: Option<u64>,
+    lengths_below_captured: u64,
+    lengths_beyond_links: u64,
+}
+
+fn capture_row(drops: &Drops, lengths: Lengths) -> CaptureRow {
+    CaptureRow {
+        received: drops.received,
+        dropped: drops.dropped,
+        dropped_by_interface: drops.interface,
+        dropped_by_system: drops.system,
+        dropped_before_packets: drops.before,
+        lengths_below_captured: lengths.below_captured,
+        lengths_beyond_links: lengths.beyond_links,
+    }
 }
 
 #[derive(Serialize)]
@@ -259,6 +286,7 @@ fn point_row<'a>(
         error: input.error.as_ref().map(ToString::to_string),
         decode_errors: point.decode_errors,
         cut_packets: input.cut,
+        capture: capture_row(&input.drops, input.lengths),
         out_of_order: input.lane.out_of_order,
         dscp: totals(&point.clock),
         pcp: totals(&point.layers.pcp),

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::buffer::Buffer;
 use crate::error::{Code, SourceError};
+use crate::said::{Drops, Lengths};
 use crate::{pcap, pcapng, zstd, Frame};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -17,12 +18,13 @@ pub(crate) const MAX_CAPTURED: u32 = 16 << 20;
 pub struct CaptureFile {
     reader: Reader,
     format: Format,
+    lengths: Lengths,
     done: bool,
 }
 
 enum Format {
     Pcap(pcap::Header),
-    Pcapng(pcapng::Section),
+    Pcapng(Box<pcapng::Section>),
 }
 
 /// The bytes and the name they are reported under.
@@ -85,7 +87,20 @@ impl CaptureFile {
         let mut reader = Reader { buffer: Buffer::new(bytes), name: name.to_owned() };
         unpack(&mut reader)?;
         let format = recognise(&mut reader)?;
-        Ok(Self { reader, format, done: false })
+        Ok(Self { reader, format, lengths: Lengths::default(), done: false })
+    }
+
+    /// What the capture says, up to what was read, of packets that are not in it.
+    pub fn drops(&self) -> Drops {
+        match &self.format {
+            Format::Pcap(_) => Drops::default(),
+            Format::Pcapng(section) => section.drops(),
+        }
+    }
+
+    /// Frames read so far whose lengths were not believed.
+    pub fn lengths(&self) -> Lengths {
+        self.lengths
     }
 
     /// The next frame, or None at the end.
@@ -97,8 +112,8 @@ impl CaptureFile {
         // `done` is set first and cleared on success: the borrow of a returned frame lasts as long as self.
         self.done = true;
         let header = match &mut self.format {
-            Format::Pcap(header) => header.next_record(&mut self.reader)?,
-            Format::Pcapng(section) => section.next_record(&mut self.reader)?,
+            Format::Pcap(header) => header.next_record(&mut self.reader, &mut self.lengths)?,
+            Format::Pcapng(section) => section.next_record(&mut self.reader, &mut self.lengths)?,
         };
         let Some(record) = header else { return Ok(None) };
         self.done = false;
@@ -111,7 +126,8 @@ impl CaptureFile {
     pub fn frames(&mut self, most: usize, mut take: impl FnMut(Frame<'_>)) -> Result<usize, SourceError> {
         if let (Format::Pcap(header), false) = (&self.format, self.done) {
             let (mut count, mut at, bytes) = (0, 0, self.reader.buffer.unread());
-            while let Some(record) = header.whole(&bytes[at..]).filter(|_| count < most) {
+            while count < most {
+                let Some(record) = header.whole(&bytes[at..], &mut self.lengths) else { break };
                 at += header.record_len() + record.captured;
                 let bytes = &bytes[at - record.captured..at];
                 take(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes });
@@ -174,7 +190,10 @@ fn recognise(reader: &mut Reader) -> Result<Format, SourceError> {
         return refuse("compressed more than once".into(), "Decompress it first");
     }
     if *magic == pcapng::SECTION_MAGIC {
-        return Ok(Format::Pcapng(pcapng::Section::default()));
+        return match head.first_chunk().map(pcapng::byte_order) {
+            Some(Err((what, cure))) => refuse(what, cure),
+            _ => Ok(Format::Pcapng(Box::default())),
+        };
     }
     match pcap::Header::parse(&head) {
         Some(Ok(header)) => {

@@ -12,6 +12,7 @@ mod pcap;
 mod pcapng;
 mod privileges;
 mod ring;
+mod said;
 mod zstd;
 
 pub use error::{Code, SourceError};
@@ -19,6 +20,7 @@ pub use file::CaptureFile;
 pub use interface::{lost, Lost};
 pub use privileges::drop_privileges;
 pub use ring::{is_there, wait_readable, Ring, RingSettings, RingStats};
+pub use said::{Drops, Lengths};
 
 /// One captured frame.
 ///

@@ -2,6 +2,7 @@
 
 use crate::error::SourceError;
 use crate::file::{Reader, Record, MAX_CAPTURED};
+use crate::said::Lengths;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -36,10 +37,10 @@ impl Header {
     }
 
     #[inline]
-    pub fn next_record(&self, reader: &mut Reader) -> Result<Option<Record>, SourceError> {
-        let record = match self.whole(reader.buffer.unread()) {
+    pub fn next_record(&self, reader: &mut Reader, lengths: &mut Lengths) -> Result<Option<Record>, SourceError> {
+        let record = match self.whole(reader.buffer.unread(), lengths) {
             Some(record) => record,
-            None => match self.fetch(reader)? {
+            None => match self.fetch(reader, lengths)? {
                 Some(record) => record,
                 None => return Ok(None),
             },
@@ -48,15 +49,16 @@ impl Header {
         Ok(Some(record))
     }
 
-    /// The record at the beginning of `bytes`; None when it is not wholly there, or claims the impossible.
+    /// The record at the beginning of `bytes`, whose length is counted in `lengths` when it cannot be; None when it is not wholly there,
+    /// or claims the impossible.
     #[inline]
-    pub fn whole(&self, bytes: &[u8]) -> Option<Record> {
+    pub fn whole(&self, bytes: &[u8], lengths: &mut Lengths) -> Option<Record> {
         let (seconds, fraction, captured, wire) = self.words(bytes.first_chunk()?);
         if captured > MAX_CAPTURED || bytes.len() < self.record_len + captured as usize {
             return None;
         }
         let ts_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.ns_per_tick;
-        let (frame_len, captured) = (wire.max(captured), captured as usize);
+        let (frame_len, captured) = (lengths.believe(wire, captured), captured as usize);
         Some(Record { ts_ns, link: self.link, frame_len, captured, behind: captured })
     }
 
@@ -75,7 +77,7 @@ impl Header {
 
     /// Read on until the next record is there.
     #[cold]
-    fn fetch(&self, reader: &mut Reader) -> Result<Option<Record>, SourceError> {
+    fn fetch(&self, reader: &mut Reader, lengths: &mut Lengths) -> Result<Option<Record>, SourceError> {
         let at = reader.buffer.offset();
         let len = self.record_len;
         let head = reader.peek(len)?;
@@ -95,7 +97,7 @@ impl Header {
         let whole = len + captured as usize;
         let bytes = reader.peek(whole)?;
         let have = bytes.len();
-        match self.whole(bytes) {
+        match self.whole(bytes, lengths) {
             Some(record) => Ok(Some(record)),
             None => Err(reader.truncated(at, have, whole as u64)),
         }
