@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import os
 import stat
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, cast
 
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import Message, gettext_noop, spoken
+from policyhub.management import archives
 
 MAX_FILE = 256 * 2**20
 MAX_TOTAL = 1024 * 2**20
@@ -112,7 +108,7 @@ def _folder(root: Path, inputs: Inputs) -> None:
             if path.is_file():
                 _file(path, path.as_posix(), inputs)
             else:
-                inputs.skipped.append(Skipped(path.as_posix(), Message(gettext_noop("not a regular file"))))
+                inputs.skipped.append(Skipped(path.as_posix(), archives.NOT_REGULAR))
 
 
 def _skip_folder(error: OSError, inputs: Inputs) -> None:
@@ -122,51 +118,21 @@ def _skip_folder(error: OSError, inputs: Inputs) -> None:
 def _file(path: Path, name: str, inputs: Inputs) -> None:
     try:
         with path.open("rb") as stream:
-            head = stream.read(512)
-            stream.seek(0)
-            for member, body in _members(stream, head, name):
+            for member, body in archives.members(stream, name):
                 _take(inputs, member, body)
-    except OSError as error:
+    except (OSError, *archives.DAMAGES) as error:
         inputs.skipped.append(Skipped(name, _why(error)))
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError) as error:
-        said = Message(gettext_noop("the archive is damaged or encrypted (%(error)s)"), {"error": str(error)})
-        inputs.skipped.append(Skipped(name, said))
 
 
-def _members(stream: IO[bytes], head: bytes, name: str) -> Iterator[tuple[str, IO[bytes]]]:
-    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
-        with zipfile.ZipFile(stream) as archive:
-            for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
-                if not entry.is_dir() and not _is_hidden(entry.filename):
-                    with archive.open(entry) as body:
-                        yield f"{name}/{entry.filename}", body
-    elif _is_tar(head) or head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
-        try:
-            with tarfile.open(fileobj=stream, mode="r:*") as archive:
-                for member in archive:
-                    part = archive.extractfile(member) if member.isfile() and not _is_hidden(member.name) else None
-                    if part is not None:
-                        yield f"{name}/{member.name}", part
-        except tarfile.ReadError:
-            if not head.startswith(b"\x1f\x8b"):
-                raise
-            stream.seek(0)
-            with gzip.open(stream) as unpacked:
-                yield name, cast(IO[bytes], unpacked)
-    else:
-        yield name, stream
-
-
-def _is_tar(head: bytes) -> bool:
-    return head[257:262] == b"ustar"
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") for part in name.split("/") if part not in (".", ".."))
-
-
-def _take(inputs: Inputs, name: str, body: IO[bytes]) -> None:
-    data = body.read(min(MAX_FILE, MAX_TOTAL - inputs.total) + 1)
+def _take(inputs: Inputs, name: str, body: archives.Body) -> None:
+    if isinstance(body, Message):
+        inputs.skipped.append(Skipped(name, body))
+        return
+    try:
+        data = body.read(min(MAX_FILE, MAX_TOTAL - inputs.total) + 1)
+    except (OSError, *archives.DAMAGES) as error:
+        inputs.skipped.append(Skipped(name, _why(error)))
+        return
     if len(data) > MAX_FILE or inputs.total + len(data) > MAX_TOTAL:
         inputs.skipped.append(Skipped(name, Message(TOO_LARGE, {"file": MAX_FILE >> 20, "all": MAX_TOTAL >> 20})))
         return
@@ -192,9 +158,12 @@ def decode(data: bytes) -> tuple[str, str]:
                 raise NotText(Message(said, {"byte": error.start + len(mark), "encoding": encoding})) from None
     sample = data[:SAMPLE]
     nul = sample.find(0)
+    controls = sum(byte in CONTROL for byte in sample) > MAX_CONTROL_SHARE * len(sample)
+    if (nul >= 0 or controls) and archives.is_packed(data):
+        raise NotText(Message(gettext_noop("an archive that is not opened here. Unpack it first")))
     if nul >= 0:
         raise NotText(Message(gettext_noop("byte %(byte)d: binary data, not a configuration"), {"byte": nul}))
-    if sum(byte in CONTROL for byte in sample) > MAX_CONTROL_SHARE * len(sample):
+    if controls:
         raise NotText(Message(gettext_noop("binary data, not a configuration")))
     for encoding in ("utf-8", "gb18030"):
         try:
@@ -204,8 +173,10 @@ def decode(data: bytes) -> tuple[str, str]:
     return data.decode("latin-1"), "latin-1"
 
 
-def _why(error: OSError) -> Message:
+def _why(error: Exception) -> Message:
     """The common causes have words of their own; the rest is said as the system says it."""
+    if not isinstance(error, OSError) or error.errno is None:  # bz2 and gzip raise OSError for damaged data, too
+        return archives.damaged(error)
     known = CAUSES.get(error.errno or 0)
     return Message(known) if known else spoken((error.strerror or str(error)).lower())
 
