@@ -11,7 +11,8 @@ from policyhub.domain.addresses import AddressSet
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LEAST_SPANS, CHARACTERS_OF_A_SPAN = 8_000, 16  # an interval takes eight times the bytes of a character of them
+LEAST_SPANS = 3_000
+CHARACTERS_OF_A_SPAN = 16  # an interval takes eight times the bytes of a character of them
 LEAST_MEMBERS = 100_000  # members are shared: each takes one place in a tuple
 
 

@@ -14,6 +14,7 @@ from policyhub.vendorkit.expansion import current
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 UNIT_BPS = {"": 1, "bps": 1, "k": 10**3, "kbps": 10**3, "m": 10**6, "mbps": 10**6, "g": 10**9, "gbps": 10**9, "t": 10**12}
+MOST_UNCOUNTED = 64  # intervals: fewer cost less than the lines that name them
 RATE = re.compile(r"^(\d{1,15}(?:\.\d{1,6})?)([a-z]*)$", re.IGNORECASE)
 
 
@@ -145,6 +146,13 @@ def _free_bits(base: int, wild: int, address: str) -> AddressSet:
     except ValueError as error:
         raise TooScattered(str(error)) from error
     return found
+
+
+def all_but(whole: AddressSet, found: AddressSet) -> AddressSet:
+    """What a negation leaves, counted like the mask that it may come from. Raises TooScattered."""
+    if len(found.v4) > MOST_UNCOUNTED and not current().take_spans(len(found.v4)):
+        raise TooScattered("too many scattered wildcards to expand")
+    return whole.minus(found)
 
 
 def range_set(low: str, high: str) -> AddressSet | None:

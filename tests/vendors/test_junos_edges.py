@@ -266,3 +266,13 @@ def test_comments_may_hold_braces_and_stand_anywhere() -> None:
         "  /* a line\n  of { two */\n}\n}\n;\n"
     )
     assert (config.unparsed, [rule.name for rule in config.policies[0].rules]) == ((), ["t"])
+
+
+def test_a_prefix_list_and_nat_know_no_masks() -> None:
+    holes = "10.0.0.1/255.0.245.0"
+    config = VENDOR.parse(
+        f"set policy-options prefix-list p {holes}\n"
+        f"set security nat source rule-set s rule r match source-address {holes}\n"
+        "set security nat source rule-set s rule r then source-nat off\n"
+    )
+    assert reasons(config) == ["not a prefix", "not a prefix"]

@@ -22,7 +22,7 @@ from policyhub.domain.services import (
     ports_except,
     shared_service,
 )
-from policyhub.vendorkit.lexing import NotUnderstood, host_set, is_decimal, masked_set, prefix_set, range_set
+from policyhub.vendorkit.lexing import NotUnderstood, all_but, host_set, is_decimal, masked_set, prefix_set, range_set
 from policyhub.vendorkit.operands import alone
 from policyhub.vendorkit.service_names import ServiceNames
 from policyhub.vendorkit.xtables.sets import SetTable
@@ -89,7 +89,7 @@ class Facts:
         if found is None:
             self.unresolved.append(text)
             return
-        self.narrow(side, ANY_OF[self.version].minus(found) if negated else found)
+        self.narrow(side, all_but(ANY_OF[self.version], found) if negated else found)
 
     def narrow(self, side: str, found: AddressSet) -> None:
         whole = ANY_OF[self.version]
@@ -124,7 +124,7 @@ class Facts:
         found = range_set(low, high) if dash else host_set(low)
         if found is None or bool(found.v4) != (self.version == 4):
             raise NotUnderstood(f"{text[:60]!r} is not a range of addresses")
-        self.narrow(side, ANY_OF[self.version].minus(found) if negated else found)
+        self.narrow(side, all_but(ANY_OF[self.version], found) if negated else found)
 
     def set_protocol(self, text: str, negated: bool) -> None:
         number = NAMES.protocol(text)

@@ -90,13 +90,13 @@ def _read_address(reading: Reading, context: Context, node: Node, book: str) -> 
 def _address_value(reading: Reading, kid: Node) -> AddressSet | None:
     try:
         if kid.word == "wildcard-address":
-            return reading.address(kid.active()[0].word) if kid.children else None
+            return reading.masked(kid.active()[0].word) if kid.children else None
         if kid.word == "range-address":
             low = kid.active()[0] if kid.children else kid
             return range_set(low.word, low.value("to"))
         if kid.word == "ip-prefix":
-            return reading.address(kid.value())
-        return reading.address(kid.word)
+            return reading.masked(kid.value())
+        return reading.masked(kid.word)
     except TooScattered:
         return None
 

@@ -112,8 +112,12 @@ class Reading(Collected):
             self.ledger.unparsed(self.lines[number - 1], reason)
 
     def address(self, text: str) -> AddressSet | None:
-        """A prefix, an address, or address and mask with a slash; None when it is none of them. Raises TooScattered."""
-        found = prefix_set(text) or host_set(text)
+        """A prefix or an address; None when it is neither."""
+        return prefix_set(text) or host_set(text)
+
+    def masked(self, text: str) -> AddressSet | None:
+        """The same, or address and mask with a slash, as filters and books may have. Raises TooScattered."""
+        found = self.address(text)
         if found is None and text.count("/") == 1:
             base, _, mask = text.partition("/")
             found = masked_set(base, mask)

@@ -183,7 +183,7 @@ def _read_side(reading: Reading, context: Context, draft: Draft, kid: Node, side
                 continue
             value, length = resolved.value, -1
         else:
-            found = reading.address(word.word)
+            found = reading.masked(word.word)
             if found is None:
                 raise NotUnderstood(f"{word.word[:40]!r} is not a prefix")
             value, length = found, _length(word.word)

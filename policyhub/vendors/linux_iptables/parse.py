@@ -262,11 +262,12 @@ def _saved_set(reading: Reading, line: Line) -> bool:
 def _script(reading: Reading, lines: list[Line]) -> None:
     """What is left: commands are run, other lines of a script are ignored."""
     script = read_script(lines)
-    run, reached = commands(script)
     by_number = {line.number: line for line in lines}
-    for command in run:
+    reached: set[int] = set()
+    for command in commands(script):
         _command(reading, command, by_number)
-    if not run:
+        reached.update(command.lines)
+    if not reached:
         return
     for line in lines:
         if line.number not in reached and not reading.ledger.is_booked(line.number) and not IGNORED.excuses(line.text):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.sharing import Pool
 from policyhub.vendorkit.xtables.options import split_words
 
 TOOL = re.compile(r"^(?:(?:/\w[\w.-]*)+/)?(iptables|ip6tables)(?:-nft|-legacy)?$")
@@ -58,6 +60,7 @@ class Script:
     main: list[_Statement] = field(default_factory=list)
     values: dict[str, set[str]] = field(default_factory=dict)
     steps: int = 0
+    pool: Pool = field(default_factory=Pool)
 
 
 def joined(lines: list[Line]) -> Iterator[tuple[Line, tuple[int, ...], str]]:
@@ -163,29 +166,22 @@ def expand(script: Script, text: str, seen: tuple[str, ...] = ()) -> str:
     return VARIABLE.sub(value, text) if "$" in text else text
 
 
-def commands(script: Script) -> tuple[list[Command], set[int]]:
-    """Commands in order of execution, and the lines of those that are reached."""
-    found: list[Command] = []
-    reached: set[int] = set()
-    _run(script, script.main, found, reached, (), ())
-    if not any(command.tool != "ipset" and _is_rule(command) for command in found):
+def commands(script: Script) -> Iterator[Command]:
+    """Commands in order of execution; one by one, as functions that are called often make many of a small text."""
+    has_rules = False
+    for command in _run(script, script.main, (), ()):
+        has_rules = has_rules or (command.tool != "ipset" and _is_rule(command))
+        yield command
+    if not has_rules:
         for name, body in script.functions.items():  # a library: nobody calls its functions here
-            _run(script, body, found, reached, (name,), ())
-    return found, reached
+            yield from _run(script, body, (name,), ())
 
 
 def _is_rule(command: Command) -> bool:
     return any(word in ("-A", "-I", "--append", "--insert") for word in command.words)
 
 
-def _run(
-    script: Script,
-    body: list[_Statement],
-    found: list[Command],
-    reached: set[int],
-    active: tuple[str, ...],
-    around: tuple[str, ...],
-) -> None:
+def _run(script: Script, body: list[_Statement], active: tuple[str, ...], around: tuple[str, ...]) -> Iterator[Command]:
     for statement in body:
         script.steps += 1
         if script.steps > MOST_RUN:
@@ -195,11 +191,9 @@ def _run(
         first = statement.text.split(None, 1)[0] if statement.text else ""
         called = first.rstrip(";") if first.rstrip(";") in script.functions else ""
         if called and called not in active and len(active) < 20:
-            _run(script, script.functions[called], found, reached, (*active, called), (*around, *statement.around))
-            continue
-        for command in statement_commands(script, statement, around):
-            found.append(command)
-            reached.update(statement.lines)
+            yield from _run(script, script.functions[called], (*active, called), (*around, *statement.around))
+        else:
+            yield from statement_commands(script, statement, around)
 
 
 def statement_commands(script: Script, statement: _Statement, around: tuple[str, ...] = ()) -> Iterator[Command]:
@@ -213,13 +207,8 @@ def statement_commands(script: Script, statement: _Statement, around: tuple[str,
         tool = TOOL.match(words[0]) if words else None
         name = tool[1] if tool else "ipset" if words and SET_TOOL.match(words[0]) else ""
         if name:
-            own, rest = [word for word in words[1:] if word != "}"], []
-            for at, word in enumerate(own):
-                if re.match(r"^\d?>", word) or word in ("&", "<"):
-                    rest = own[at:]
-                    own = own[:at]
-                    break
-            del rest
+            own = [script.pool(word) for word in words[1:] if word != "}"]
+            own = list(takewhile(lambda word: not re.match(r"^\d?>", word) and word not in ("&", "<"), own))
             unknown = tuple(dict.fromkeys(word for word in own if "$" in word or "`" in word))
             yield Command(name, own, statement.lines, statement.text, (*around, *statement.around, *guard), unknown)
         if joint in ("&&", "||"):

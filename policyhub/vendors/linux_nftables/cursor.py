@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, text_of
-from policyhub.vendors.linux_nftables.reading import flat_elements
+from policyhub.vendors.linux_nftables.reading import elements_of
 
 OPERATORS = {"==": "==", "eq": "==", "!=": "!=", "ne": "!=", "<": "<", "lt": "<", ">": ">", "gt": ">", "<=": "<=", "le": "<=", ">=": ">=", "ge": ">="}  # fmt: skip  # noqa: E501
 BIT_OPERATORS = ("&", "|", "^", "and", "or", "xor", "<<", ">>", "/")
@@ -181,7 +181,7 @@ def operand(cursor: Cursor) -> Operand:
     node = cursor.next("a value")
     found = Operand()
     if isinstance(node, Group):
-        for part in flat_elements(node):
+        for part in elements_of(node):
             _element(found, part)
     elif node.kind == "word" and node.text.startswith("@"):
         found.sets.append(node.text[1:])
@@ -240,6 +240,8 @@ def condition(cursor: Cursor) -> None:
 
 def _any_value(cursor: Cursor) -> None:
     node = cursor.next("a value")
+    if isinstance(node, Group):
+        elements_of(node)
     if isinstance(node, Token) and node.text.startswith("("):
         depth = node.text.count("(") - node.text.count(")")
         while depth > 0:

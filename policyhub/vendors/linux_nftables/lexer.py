@@ -61,7 +61,15 @@ def tokens(lines: Iterable[Line]) -> Iterator[Token]:
 
 def nodes_of(text: str) -> list[Node]:
     """What `text_of` wrote as nodes again, all of them on line 0."""
-    return tree(Token(found.lastgroup or "", found[0].strip('"'), 0) for found in WRITTEN.finditer(text))
+    known: dict[str, Token] = {}  # a rule whose end is lost may be the rest of a file, and says the same words again and again
+    return tree(_token(found, known) for found in WRITTEN.finditer(text))
+
+
+def _token(found: re.Match[str], known: dict[str, Token]) -> Token:
+    token = known.get(found[0])
+    if token is None:
+        token = known[found[0]] = Token(found.lastgroup or "", found[0].strip('"'), 0)
+    return token
 
 
 def tree(flat: Iterable[Token]) -> list[Node]:
@@ -130,7 +138,15 @@ def text_of(nodes: Sequence[Node]) -> str:
     """One line in nft's own spacing."""
     if all(isinstance(node, Token) and node.kind == "word" for node in nodes):
         return " ".join([node.text for node in nodes if isinstance(node, Token)])
-    parts: list[str] = []
+    text: list[str] = []
+    before = ","
+    for part in _parts(nodes):
+        text += (part,) if before.endswith((",", ", ")) or part.startswith(",") else (" ", part)
+        before = part
+    return "".join(text)
+
+
+def _parts(nodes: Sequence[Node]) -> Iterator[str]:
     stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
     while stack:
         items, at = stack.pop()
@@ -139,19 +155,14 @@ def text_of(nodes: Sequence[Node]) -> str:
             node = items[at]
             at += 1
             if isinstance(node, Group):
-                parts.append("{")
+                yield "{"
                 stack.append((items, at))
                 items, at, depth = node.items, 0, depth + 1
             elif node.kind == "comma":
-                parts.append(", " if depth else ",")
+                yield ", " if depth else ","
             elif node.kind == "string":
-                parts.append(f'"{node.text}"')
+                yield f'"{node.text}"'
             elif node.kind not in ("sep", "handle"):
-                parts.append(node.text)
+                yield node.text
         if depth:
-            parts.append("}")
-    text: list[str] = []
-    for part in parts:
-        glue = not text or text[-1].endswith((",", ", ")) or part.startswith(",")
-        text.append(part if glue else f" {part}")
-    return "".join(text)
+            yield "}"

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import AddressSet
 from policyhub.vendorkit.ledger import LineLedger
+from policyhub.vendorkit.lexing import NotUnderstood
 from policyhub.vendorkit.service_names import ServiceNames
-from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, elements, nodes_of
+from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, elements, nodes_of, text_of
 
 PACKAGE = "policyhub.vendors.linux_nftables"
 NAMES = ServiceNames.of(PACKAGE)
@@ -125,6 +126,22 @@ def count(nodes: Sequence[Node]) -> int:
     return total
 
 
+NOTES = frozenset(("counter", "comment", "timeout", "expires", "quota", "limit", "last", "ct"))  # behind an element, nft(8), SETS
+BETWEEN = frozenset((".", ":", "-", "/", "&", "|", "^", "and", "or", "xor", "<<", ">>"))
+
+
+def is_note(node: Node) -> bool:
+    return isinstance(node, Token) and node.text in NOTES
+
+
+def is_element(part: Sequence[Node]) -> bool:
+    """Whether these are one value, or values with a joint between each two, and notes. Without its comma an element is two."""
+    at, words = 1, [node.text if isinstance(node, Token) and node.kind == "word" else "" for node in part[1:]]
+    while at < len(words) and words[at - 1] in BETWEEN:
+        at += 3 if words[at] in ("jump", "goto") else 2
+    return at > len(words) or is_note(part[at])
+
+
 def flat_elements(group: Group) -> list[list[Node]]:
     """Elements with sets inside sets (from definitions) laid flat."""
     found: list[list[Node]] = []
@@ -136,3 +153,16 @@ def flat_elements(group: Group) -> list[list[Node]]:
         else:
             found.append(part)
     return found
+
+
+class NoElement(NotUnderstood):
+    """Nothing is known of the whole rule: where its set ends is a guess."""
+
+
+def elements_of(group: Group) -> list[list[Node]]:
+    """The same, of a set that is read. Raises NoElement."""
+    parts = flat_elements(group)
+    odd = next((part for part in parts if not is_element(part)), None)
+    if odd is not None:
+        raise NoElement(f"{text_of(odd[:8])[:40]!r} is no element of a set")
+    return parts

@@ -12,7 +12,7 @@ from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendors.linux_nftables.cursor import OPERATORS, Cursor, Operand, condition, operand, selector
 from policyhub.vendors.linux_nftables.facts import FIELDS, Facts, Inexact, apply, dscp_of, implied, start
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, text_of
-from policyhub.vendors.linux_nftables.reading import RuleText, Table, flat_elements
+from policyhub.vendors.linux_nftables.reading import NoElement, RuleText, Table, flat_elements, is_note
 
 RATE = re.compile(r"^(\d{1,15})/(second|minute|hour|day|week)$")
 UNIT_RATE = re.compile(r"^([kmg]?)bytes/(second|minute|hour|day|week)$")
@@ -67,7 +67,7 @@ def analyse(table: Table, rule: RuleText) -> Analysed:
             _step(state)
     except NotUnderstood as reason:
         problem = str(reason)
-        state.facts.conditions.append(text_of(nodes[at:])[:200])
+        state.facts.conditions.append(text_of(nodes[at : at + 200])[:200])
         _last_verdict(state.facts, nodes)
     canonical = rule.text
     if state.skip:
@@ -118,6 +118,8 @@ def _match(state: _State) -> None:
         operator = OPERATORS.get(cursor.word(), "==")
         cursor.accept(*OPERATORS)
         right = operand(cursor)
+    except NoElement:
+        raise
     except NotUnderstood:
         cursor.at = behind
         condition(cursor)
@@ -202,7 +204,7 @@ def _branch(facts: Facts, name: str, asked: list[str], part: list[Node]) -> Fact
         raise NotUnderstood(f"{text_of(part)[:40]!r} is not an element of a verdict map")
     key, verdict = part[:at], part[at + 1 :]
     first = key[0]
-    if name in FIELDS and isinstance(first, Token) and first.text != "*" and (len(key) == 1 or _is_note(key[1])):
+    if name in FIELDS and isinstance(first, Token) and first.text != "*" and (len(key) == 1 or is_note(key[1])):
         apply(made, name, "==", Operand([first.text], [], [first]))
     else:
         made.conditions.append(f"{name} {text_of(key)}")
@@ -210,10 +212,6 @@ def _branch(facts: Facts, name: str, asked: list[str], part: list[Node]) -> Fact
             implied(made, header)
     _verdict(made, verdict)
     return made
-
-
-def _is_note(node: Node) -> bool:
-    return isinstance(node, Token) and node.text in ("counter", "comment", "timeout", "expires")
 
 
 def _verdict(facts: Facts, nodes: list[Node]) -> None:

@@ -8,7 +8,7 @@ from policyhub.vendorkit.blocks import Line
 from policyhub.vendorkit.lexing import NotUnderstood, is_decimal
 from policyhub.vendorkit.sharing import drained
 from policyhub.vendors.linux_nftables.lexer import Group, Node, Token, line_span, split, text_of, tokens, tree
-from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, flat_elements
+from policyhub.vendors.linux_nftables.reading import FAMILIES, Chain, Reading, RuleText, SetDef, Table, elements_of, flat_elements
 
 OBJECTS: dict[str, tuple[str, ...]] = {  # kind -> first words of the lines in its body
     "counter": ("packets", "comment"),
@@ -240,6 +240,8 @@ def _devices(reading: Reading, nodes: Sequence[Node]) -> list[str]:
 
 
 def _rule(reading: Reading, table: Table, chain: Chain, statement: list[Node]) -> None:
+    if any(isinstance(node, Group) and not node.closed for node in statement):
+        raise NotUnderstood("a brace is not closed: whatever stands behind it may be of the rule or not")
     handle = next((node.text for node in statement if isinstance(node, Token) and node.kind == "handle"), "")
     first, last = line_span(statement)
     nodes = _named(reading, table, chain, statement)
@@ -283,7 +285,7 @@ def _in_set(reading: Reading, known: SetDef, statement: list[Node]) -> None:
         known.flags = tuple(word for word in words[1:] if word)
     elif first == "elements":
         expanded = reading.expand(statement)
-        known.elements += [part for node in expanded if isinstance(node, Group) for part in flat_elements(node)]
+        known.elements += [part for node in expanded if isinstance(node, Group) for part in elements_of(node)]
         begin, end = line_span(statement)
         reading.ledger.understood(*range(begin, end + 1))
     elif first not in ("size", "timeout", "gc-interval", "policy", "auto-merge", "counter", "comment", "quota", "limit", "last"):
@@ -338,7 +340,7 @@ def _add(reading: Reading, statement: list[Node], words: list[str]) -> None:
         if known is None:
             raise NotUnderstood(f"set {words[at][:40]!r} is not defined here")
         for node in reading.expand([body]):
-            known.elements += flat_elements(node) if isinstance(node, Group) else []
+            known.elements += elements_of(node) if isinstance(node, Group) else []
         first, last = line_span(statement)
         reading.ledger.understood(*range(first, last + 1))
     else:

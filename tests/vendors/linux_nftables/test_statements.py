@@ -161,3 +161,21 @@ def test_policies_devices_and_priorities_of_a_hook() -> None:
 def test_lines_that_are_no_command_are_told(line: str) -> None:
     config = VENDOR.parse(f"add table ip t\n{line}\n")
     assert [one.line for one in config.unparsed] == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tcp dport { 22, 80 accept\n udp dport 53 accept }", "'80 accept udp dport 53 accept' is no element of a set"),
+        ("ip saddr { 10.0.0.1 10.0.0.2 } accept", "'10.0.0.1 10.0.0.2' is no element of a set"),
+        ("tcp dport { 22, 80", "a brace is not closed: whatever stands behind it may be of the rule or not"),
+    ],
+)
+def test_what_a_lost_mark_swallows_is_not_understood(text: str, told: str) -> None:
+    config = VENDOR.parse(f"table inet t {{\n chain c {{\n  {HOOK}\n  {text}")
+    assert [one.reason for one in config.unparsed] == [told]
+
+
+def test_elements_of_a_named_set_without_their_comma_are_told() -> None:
+    config = VENDOR.parse("table ip t {\n set a {\n type ipv4_addr\n elements = { 10.0.0.1 10.0.0.2 }\n }\n}\n")
+    assert [(one.line, one.reason) for one in config.unparsed] == [(4, "'10.0.0.1 10.0.0.2' is no element of a set")]
