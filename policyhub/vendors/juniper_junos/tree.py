@@ -75,17 +75,17 @@ class Node:
         """Line numbers of itself and everything below, sorted."""
         return tuple(sorted({number for node in self.walk() for number in node.lines}))
 
-    def paths(self) -> list[list[str]]:
+    def paths(self) -> Iterator[list[str]]:
         """The words of every active path below, in the order of the text."""
-        found: list[list[str]] = []
-        stack: list[tuple[Node, list[str]]] = [(self, [])]
+        above: list[str] = []
+        stack = [(kid, 0) for kid in reversed(self.active())]
         while stack:
-            node, path = stack.pop()
+            node, depth = stack.pop()
+            above[depth:] = [node.word]
             kids = node.active()
-            if not kids and path:
-                found.append(path)
-            stack.extend((kid, [*path, kid.word]) for kid in reversed(kids))
-        return found
+            if not kids:
+                yield above.copy()
+            stack.extend((kid, depth + 1) for kid in reversed(kids))
 
     def statements(self) -> list[str]:
         """The same as text: `daily start-time 08:00:00`, `daily stop-time 17:00:00`."""
