@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from policyhub.actions import configs, counters
 from policyhub.actions.sessions import READING_WALL_S, RELATED, answers, joined, open_session, reading_of
@@ -14,14 +14,29 @@ from policyhub.models import ConfigSnapshot, CounterReading, Credential, Device
 from policyhub.transport.errors import LineRejected
 from policyhub.vendorkit.collecting import ReadProfile
 
+LOST_AFTER = timedelta(minutes=22)  # above the wall limits of two sessions
+
 
 def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
     """Log in, read, keep. Raises DeviceClosed, UnknownPlatform, TransportError; nothing is kept then.
 
     Counters that this model does not have, or this login may not read, are missing in the snapshot and nothing else is.
+    A device that was due stays so until this has ended: it is due again when whoever reads it is killed.
     """
-    # Before the reading: what changes during it makes the device due again.
-    Device.objects.filter(pk=device_id, collect_due_at__lte=now).update(collect_due_at=None)
+    again = now + LOST_AFTER
+    # Before the reading: what changes during it makes the device due sooner.
+    Device.objects.filter(pk=device_id, collect_due_at__lte=now).update(collect_due_at=again)
+    mine = Device.objects.filter(pk=device_id, collect_due_at=again)
+    try:
+        snapshot = _read(device_id, actor=actor, now=now)
+    except Exception:
+        mine.update(collect_due_at=None)
+        raise
+    mine.update(collect_due_at=None)
+    return snapshot
+
+
+def _read(device_id: int, *, actor: object, now: datetime) -> ConfigSnapshot:
     device = Device.objects.select_related(*RELATED).get(pk=device_id)
     profile = reading_of(device)
     with open_session(device, Credential.Purpose.COLLECT, now=now, wall_s=READING_WALL_S) as session:

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from functools import cache
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from policyhub.models import Device
 from policyhub.vendorkit.collecting import profiles
@@ -28,11 +28,13 @@ def config_changed(*, text: str, source: str, now: datetime) -> Device | None:
     if not platforms:
         return None
     device = _sender(text, source, platforms)
-    if device is None or device.collect_due_at is not None:
+    if device is None or (device.collect_due_at is not None and device.collect_due_at <= now + AT_MOST_EACH):
         return device
     last = device.snapshots.aggregate(at=Max("taken_at"))["at"]
     due = max(now + SETTLE, last + AT_MOST_EACH) if last else now + SETTLE
-    if Device.objects.filter(pk=device.pk, collect_due_at=None).update(collect_due_at=due):
+    # Later than that: it is being read now, and what it says may have come too late for that.
+    rows = Device.objects.filter(Q(collect_due_at=None) | Q(collect_due_at__gt=due), pk=device.pk)
+    if rows.update(collect_due_at=due):
         device.collect_due_at = due
     return device
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from policyhub import dispatch
 from policyhub.actions import audit, configs
@@ -18,6 +18,7 @@ from policyhub.domain.errors import PolicyHubError, WrongState
 from policyhub.domain.finding import Finding as Found
 from policyhub.domain.message import gettext_noop
 from policyhub.models import Device, Finding, Sweep
+from policyhub.queries.schedules import SWEEP_SILENT
 from policyhub.vendorkit.contract import Capability
 from policyhub.vendorkit.registry import REGISTRY
 
@@ -25,10 +26,13 @@ log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 Status = Finding.Status
 LONGEST = 255
+TASK = "policyhub.sweep"
+MOST_TRIES = 3
+LOST = "its check was begun %d times and never ended: the worker was lost each time (memory?)"
 
 
-def start(*, actor: object, now: datetime) -> Sweep:
-    """Queue one sweep over all enabled devices; the running one is returned when there is one."""
+def start(*, actor: object, now: datetime, queue: bool = True) -> Sweep:
+    """One sweep over all enabled devices; the running one is returned when there is one. queue: for the workers, at once."""
     with transaction.atomic():
         running = Sweep.objects.select_for_update().filter(state=Sweep.State.RUNNING).first()
         if running is not None:
@@ -36,7 +40,8 @@ def start(*, actor: object, now: datetime) -> Sweep:
         total = Device.objects.filter(enabled=True).count()
         sweep = Sweep.objects.create(started_at=now, started_by=str(actor)[:150], devices_total=total)
         audit.record("sweep.started", actor=actor, at=now, sweep=sweep.pk, devices=total)
-        dispatch.on_commit("policyhub.sweep", sweep.pk)
+        if queue:
+            dispatch.on_commit(TASK, sweep.pk)
     return sweep
 
 
@@ -48,27 +53,64 @@ def cancel(*, sweep_id: int, actor: object, now: datetime) -> None:
         audit.record("sweep.cancelled", actor=actor, at=now, sweep=sweep_id)
 
 
-def run(*, sweep_id: int, clock: Clock) -> None:
-    """Check device after device; one that fails is named and does not stop the others. A sweep run twice finds the same."""
-    problems: list[dict[str, str]] = []
+def run(*, sweep_id: int, clock: Clock, turn: timedelta | None = None) -> bool:
+    """Check device after device; one that fails is named and does not stop the others. False: it has ended, or others are at it.
+
+    Where a worker was lost, the next goes on behind the devices that are done. turn: after so long the rest is queued again.
+    """
+    began = clock()
+    sweep = _take(sweep_id, began)
+    if sweep is None:
+        return False
     devices = list(Device.objects.filter(enabled=True).order_by("name"))
-    for done, device in enumerate(devices):
+    left = _left(sweep, devices) if sweep.devices_done or sweep.now_doing else devices
+    for done, device in enumerate(left, start=len(devices) - len(left)):
+        sweep.tries = sweep.tries + 1 if sweep.now_doing == device.name else 1
+        sweep.now_doing, sweep.moved_at = device.name, clock()
+        moved = {name: getattr(sweep, name) for name in ("now_doing", "moved_at", "tries", "problems")}
         working = Sweep.objects.filter(pk=sweep_id, state=Sweep.State.RUNNING)
-        if not working.update(devices_done=done, devices_total=len(devices), now_doing=device.name, problems=problems):
-            return
-        try:
-            problem = check_device(device, now=clock())
-        except PolicyHubError as error:
-            problem = str(error)
-        except Exception as error:  # a defect of one check or parser must not hide the other devices' findings
-            log.exception("sweep of a device failed", extra={"sweep": sweep_id, "device": device.pk})
-            problem = f"{type(error).__name__}: {error}; this is a defect, please report it"
+        if not working.update(devices_done=done, devices_total=len(devices), **moved):
+            return True
+        problem = LOST % MOST_TRIES if sweep.tries > MOST_TRIES else _problem(sweep, device, clock)
         if problem:
-            problems.append({"device": device.name, "reason": problem})
-    state = Sweep.State.PARTIAL if problems else Sweep.State.DONE
+            sweep.problems.append({"device": device.name, "reason": problem})
+        if turn is not None and clock() - began > turn:
+            # As old as it is, so that whoever gets the message may take it at once.
+            if working.update(devices_done=done + 1, now_doing="", tries=0, problems=sweep.problems, moved_at=sweep.started_at):
+                dispatch.on_commit(TASK, sweep_id)
+            return True
+    state = Sweep.State.PARTIAL if sweep.problems else Sweep.State.DONE
     Sweep.objects.filter(pk=sweep_id, state=Sweep.State.RUNNING).update(
-        state=state, finished_at=clock(), devices_done=F("devices_total"), now_doing="", problems=problems
+        state=state, finished_at=clock(), devices_done=F("devices_total"), now_doing="", problems=sweep.problems
     )
+    return True
+
+
+def _take(sweep_id: int, now: datetime) -> Sweep | None:
+    """The sweep, if it runs and nobody is at it, or its worker was lost."""
+    free = Q(moved_at=None) | Q(moved_at__lte=now - SWEEP_SILENT)
+    if not Sweep.objects.filter(free, pk=sweep_id, state=Sweep.State.RUNNING).update(moved_at=now):
+        return None
+    return Sweep.objects.get(pk=sweep_id)
+
+
+def _left(sweep: Sweep, devices: list[Device]) -> list[Device]:
+    """What a worker that was lost, or whose turn was over, has not done."""
+    told = {problem["device"] for problem in sweep.problems}
+    return [
+        row for row in devices if row.name not in told and not (row.checked_at is not None and row.checked_at >= sweep.started_at)
+    ]
+
+
+def _problem(sweep: Sweep, device: Device, clock: Clock) -> str:
+    """Why the device could not be checked; "" when it was."""
+    try:
+        return check_device(device, now=clock())
+    except PolicyHubError as error:
+        return str(error)
+    except Exception as error:  # a defect of one check or parser must not hide the other devices' findings
+        log.exception("sweep of a device failed", extra={"sweep": sweep.pk, "device": device.pk})
+        return f"{type(error).__name__}: {error}; this is a defect, please report it"
 
 
 def check_device(device: Device, *, now: datetime) -> str:
@@ -91,6 +133,8 @@ def _store(device: Device, found: Iterable[Found], sha256: str, now: datetime) -
     """New, still there, back again, or gone."""
     seen: list[str] = []
     with transaction.atomic():
+        if Device.objects.select_for_update(of=("self",)).filter(pk=device.pk).first() is None:
+            return  # removed meanwhile
         known = {row.fingerprint: row for row in Finding.objects.select_for_update().filter(device=device)}
         for one in found:
             fingerprint = _named(one, device.name).fingerprint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from policyhub.domain.errors import BadInput
 from policyhub.management import terminal
 
 NEEDS_DJANGO = True
@@ -27,8 +28,9 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     from policyhub.actions import sweeps
 
-    sweep = sweeps.start(actor="cli", now=terminal.now())
-    sweeps.run(sweep_id=sweep.pk, clock=terminal.now)
+    sweep = sweeps.start(actor="cli", now=terminal.now(), queue=False)
+    if not sweeps.run(sweep_id=sweep.pk, clock=terminal.now):
+        raise BadInput(f"a worker is at sweep #{sweep.pk} already. `policyhub sweep status` shows how far it is")
     sweep.refresh_from_db()
     return _print(sweep)
 

@@ -125,6 +125,8 @@ class Migration(migrations.Migration):
                 ('devices_done', models.PositiveIntegerField(default=0)),
                 ('now_doing', models.CharField(blank=True, max_length=255)),
                 ('problems', models.JSONField(default=list)),
+                ('moved_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('tries', models.PositiveSmallIntegerField(default=0, editable=False)),
             ],
             options={
                 'verbose_name': 'sweep',

@@ -15,7 +15,10 @@ SEVERITIES = [
 
 
 class Sweep(models.Model):
-    """One run of the checks over devices."""
+    """One run of the checks over devices. moved_at: when a worker last began a device; None = nobody took it yet.
+
+    tries: how often the device `now_doing` was begun; more than once when a worker was lost over it.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running", _("running")
@@ -31,6 +34,8 @@ class Sweep(models.Model):
     devices_done = models.PositiveIntegerField(default=0)
     now_doing = models.CharField(max_length=255, blank=True)
     problems = models.JSONField(default=list)
+    moved_at = models.DateTimeField(null=True, blank=True, editable=False)
+    tries = models.PositiveSmallIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ("-started_at",)

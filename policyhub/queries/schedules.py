@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef, Q
+
 from policyhub.models import Change, Device, Preflight, PreflightResult, Schedule, Sweep
 
 HEARTBEAT = "scheduler heartbeat"  # a row without a task: last_run_at says when the scheduler last turned
 AT_ONCE = 200
+MESSAGE_LATE = timedelta(seconds=10)
+SWEEP_SILENT = timedelta(minutes=10)  # longer than any one device takes
 PREFLIGHT_SILENT = timedelta(minutes=22)  # above the wall limits of two sessions
-SWEEP_SILENT = timedelta(minutes=30)
 
 # Task, id, and what changes when the row is worked on: the scheduler repeats the same three only after a pause.
 Due = tuple[str, int, object]
@@ -29,10 +32,10 @@ def due_changes(now: datetime) -> Iterator[Due]:
 
 
 def due_sweeps(now: datetime) -> Iterator[Due]:
-    """Sweeps that should have ended: their worker or their message was lost."""
-    rows = Sweep.objects.filter(state=Sweep.State.RUNNING, started_at__lte=now - SWEEP_SILENT).order_by("pk")
-    for pk, done in rows.values_list("pk", "devices_done")[:AT_ONCE]:
-        yield "policyhub.sweep", pk, done
+    """Sweeps whose message or worker was lost."""
+    lost = Q(moved_at=None, started_at__lte=now - MESSAGE_LATE) | Q(moved_at__lte=now - SWEEP_SILENT)
+    for pk, at in Sweep.objects.filter(lost, state=Sweep.State.RUNNING).order_by("pk").values_list("pk", "moved_at")[:AT_ONCE]:
+        yield "policyhub.sweep", pk, at
 
 
 def due_collections(now: datetime) -> Iterator[Due]:
@@ -43,10 +46,14 @@ def due_collections(now: datetime) -> Iterator[Due]:
 
 
 def due_preflights(now: datetime) -> Iterator[Due]:
-    """Devices of a queued preflight whose message was lost, or whose worker was."""
-    rows = PreflightResult.objects.filter(preflight__state=Preflight.State.RUNNING, preflight__queued=True)
-    waiting = rows.filter(state=PreflightResult.State.WAITING, preflight__started_at__lte=now - timedelta(seconds=10))
-    lost = rows.filter(state=PreflightResult.State.RUNNING, started_at__lte=now - PREFLIGHT_SILENT)
-    for row in (waiting, lost):
+    """Devices of a preflight whose message was lost, or whose worker was, or the command that looked at them."""
+    rows = PreflightResult.objects.filter(preflight__state=Preflight.State.RUNNING)
+    waiting = rows.filter(state=PreflightResult.State.WAITING)
+    unsent = waiting.filter(preflight__queued=True, preflight__started_at__lte=now - MESSAGE_LATE)
+    silent = now - PREFLIGHT_SILENT
+    at_work = PreflightResult.objects.filter(preflight=OuterRef("preflight"), started_at__gt=silent)
+    left = waiting.filter(~Exists(at_work), preflight__queued=False, preflight__started_at__lte=silent)
+    lost = rows.filter(state=PreflightResult.State.RUNNING, started_at__lte=silent)
+    for row in (unsent, left, lost):
         for pk, at in row.order_by("pk").values_list("pk", "started_at")[:AT_ONCE]:
             yield "policyhub.preflight", pk, at

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from policyhub.actions import collect, configs, noticing
-from policyhub.domain.errors import BadInput
+from policyhub.domain.errors import BadInput, DeviceClosed
 from policyhub.management import device_cli, syslog_listener
 from policyhub.management.syslog_frames import BadFrame, Frames
 from policyhub.models import Device
@@ -50,6 +50,30 @@ def test_reading_clears_the_wish_and_the_next_one_waits_a_minute():
         assert Device.objects.get().collect_due_at is None
         noticing.config_changed(text=SAID["cisco_ios"], source="127.0.0.1", now=NOW + timedelta(seconds=15))
         assert Device.objects.get().collect_due_at == NOW + noticing.SETTLE + noticing.AT_MOST_EACH
+
+
+def test_a_reading_whose_worker_is_killed_is_due_again_and_news_during_it_make_it_due_sooner(monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(*args, **kwargs):
+        raise Killed
+
+    run(device_cli, "add", "sw1", "--platform", "cisco_ios", "--host", "192.0.2.1")
+    pk = Device.objects.get().pk
+    noticing.config_changed(text=SAID["cisco_ios"], source="192.0.2.1", now=NOW)
+    began = NOW + noticing.SETTLE
+    with monkeypatch.context() as patched:
+        patched.setattr(collect, "_read", killed)
+        with pytest.raises(Killed):
+            collect.collect(device_id=pk, actor="syslog", now=began)
+    assert list(due_collections(began + timedelta(minutes=5))) == [], "it may be at work"
+    assert [row[:2] for row in due_collections(began + collect.LOST_AFTER)] == [("policyhub.collect", pk)]
+    noticing.config_changed(text=SAID["cisco_ios"], source="192.0.2.1", now=began + timedelta(seconds=5))
+    assert Device.objects.get().collect_due_at == began + timedelta(seconds=5) + noticing.SETTLE
+    with pytest.raises(DeviceClosed):
+        collect.collect(device_id=pk, actor="syslog", now=began + timedelta(minutes=1))
+    assert Device.objects.get().collect_due_at is None, "what is wrong with it is known: it is not tried for ever"
 
 
 @pytest.mark.parametrize(

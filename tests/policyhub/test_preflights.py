@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import asyncssh
 import pytest
 
-from policyhub.actions import collect, preflights, wishes
+from policyhub.actions import collect, inventory, preflights, wishes
 from policyhub.domain.errors import WrongState
 from policyhub.domain.message import Message
 from policyhub.models import Device, Preflight, PreflightResult
@@ -183,6 +183,20 @@ def test_queued_run_is_one_message_per_device_and_lost_ones_come_again(dispatche
         preflights.run_one(result_id=ids[1], clock=clock)
         run.refresh_from_db()
     assert run.state == "done" and [row.collected for row in run.results.all()] == [True, True]
+
+
+def test_what_a_killed_command_left_is_looked_at_by_workers():
+    for name in ("one", "two"):  # without a login: their looks end at once
+        inventory.add_device(inventory.Wish(name, platform="cisco_ios", host="192.0.2.1"), actor="ops", now=NOW)
+    run = preflights.start(list(Device.objects.all()), collecting=False, queue=False, actor="ops", now=NOW)
+    one, two = run.results.values_list("pk", flat=True)
+    PreflightResult.objects.filter(pk=one).update(state="running", started_at=NOW + timedelta(minutes=5))
+    assert list(due_preflights(NOW + timedelta(minutes=26))) == [], "the command may be at work"
+    assert [row[1] for row in due_preflights(NOW + timedelta(minutes=27))] == [two, one]
+    for row in (two, one):
+        preflights.run_one(result_id=row, clock=clock)
+    run.refresh_from_db()
+    assert run.state == "done"
 
 
 def test_a_defect_of_ours_with_one_device_hides_no_other(reader, monkeypatch):

@@ -1,12 +1,15 @@
 """Findings live over sweeps: new, still there, gone, back."""
 
+import argparse
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from policyhub.actions import configs, sweeps
-from policyhub.domain.errors import UnknownPlatform, WrongState
+from policyhub.domain.errors import BadInput, UnknownPlatform, WrongState
+from policyhub.management import sweep_cli
 from policyhub.models import Device, DeviceGroup, Finding, Realm, Sweep
+from policyhub.queries.schedules import MESSAGE_LATE, SWEEP_SILENT, due_sweeps
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
@@ -105,6 +108,78 @@ def test_a_cancelled_sweep_stops_and_says_so():
 
 def test_there_is_one_sweep_at_a_time():
     assert sweeps.start(actor="alice", now=NOW).pk == sweeps.start(actor="bob", now=NOW).pk
+
+
+class Killed(BaseException):
+    """What no handler catches, as the kernel's SIGKILL."""
+
+
+@pytest.fixture
+def fleet():
+    for name in ("a", "b", "c", "d"):
+        keep(device(name), SHADOWED)
+    device("bad", platform="no_such_os")
+
+
+def run(row, at, **more):
+    taken = sweeps.run(sweep_id=row.pk, clock=lambda: at, **more)
+    row.refresh_from_db()
+    return taken
+
+
+def checking(monkeypatch, deadly):
+    """The names of devices in the order of their checks; one of them ends the worker each time."""
+    begun, whole = [], sweeps.check_device
+
+    def check(row, *, now):
+        begun.append(row.name)
+        if row.name == deadly:
+            raise Killed
+        return whole(row, now=now)
+
+    monkeypatch.setattr(sweeps, "check_device", check)
+    return begun
+
+
+def test_a_sweep_whose_worker_was_killed_goes_on_where_it_was_and_gives_up_a_device_that_kills(fleet, monkeypatch):
+    begun = checking(monkeypatch, "b")
+    row, at = sweeps.start(actor="alice", now=NOW), NOW
+    assert [due[:2] for due in due_sweeps(NOW + MESSAGE_LATE)] == [("policyhub.sweep", row.pk)], "its message was lost"
+    for _ in range(sweeps.MOST_TRIES):
+        with pytest.raises(Killed):
+            run(row, at)
+        assert not run(row, at + SWEEP_SILENT - timedelta(seconds=1)), "somebody is at it"
+        assert list(due_sweeps(at + SWEEP_SILENT - timedelta(seconds=1))) == []
+        at += SWEEP_SILENT
+        assert [due[:2] for due in due_sweeps(at)] == [("policyhub.sweep", row.pk)]
+    assert run(row, at)
+    assert begun == ["a", "b", "b", "b", "bad", "c", "d"]
+    assert (row.state, row.devices_done, [problem["device"] for problem in row.problems]) == ("partial", 5, ["b", "bad"])
+    assert "begun 3 times" in row.problems[0]["reason"]
+    assert set(Finding.objects.filter(name="shadowed-rule").values_list("device__name", flat=True)) == {"a", "c", "d"}
+    assert list(due_sweeps(at + timedelta(days=1))) == []
+
+
+def test_a_sweep_that_takes_longer_than_a_task_may_is_queued_again_for_the_rest(
+    fleet, monkeypatch, dispatched, django_capture_on_commit_callbacks
+):
+    begun = checking(monkeypatch, "")
+    row = sweeps.start(actor="alice", now=NOW, queue=False)
+    for turn in range(1, 6):
+        ticks = iter(NOW + timedelta(minutes=30 * turn + minute) for minute in range(9))
+        with django_capture_on_commit_callbacks(execute=True):
+            assert sweeps.run(sweep_id=row.pk, clock=lambda ticks=ticks: next(ticks), turn=timedelta(minutes=2))
+    row.refresh_from_db()
+    assert begun == ["a", "b", "bad", "c", "d"]
+    assert dispatched == [("policyhub.sweep", row.pk)] * 5
+    assert run(row, NOW + timedelta(hours=4)) and row.state == "partial"
+
+
+def test_the_command_does_not_do_again_what_a_worker_is_at(fleet):
+    row = sweeps.start(actor="alice", now=NOW)
+    Sweep.objects.filter(pk=row.pk).update(moved_at=datetime.now(UTC))
+    with pytest.raises(BadInput, match="a worker is at sweep"):
+        sweep_cli.run(argparse.Namespace(verb="run"))
 
 
 def test_the_same_text_twice_is_one_snapshot_and_another_platform_is_refused():
