@@ -75,7 +75,7 @@ def register() -> None:
 
 
 def _can_hold_a_guard(device: Device) -> bool:
-    return device.platform in REGISTRY.names() and REGISTRY.get(device.platform).render is not None
+    return bool(device.host) and device.platform in REGISTRY.names() and REGISTRY.get(device.platform).render is not None
 
 
 def _sensors(user: Any, now: datetime) -> dict[str, Any]:

@@ -90,9 +90,13 @@ def _csv(device: Device, interface: str, direction: Copied) -> int:
     return 0
 
 
+def _short(rate: float) -> str:
+    return f"{rate:+,.0f}" if abs(rate) >= 100 else f"{rate:+.3g}"
+
+
 def _line(trend: Trend) -> str:
     value = "unknown" if trend.value is None else f"{trend.value:.15g}"
-    growth = "reset" if trend.reset_at else "" if trend.rate is None else f"{trend.rate:+.6g}/s"
+    growth = "reset" if trend.reset_at else "" if trend.rate is None else f"{_short(trend.rate)}/s"
     return f"{trend.interface:<24} {trend.queue:<24} {trend.name:<36} {value:>20} {trend.unit:<12} {growth}".rstrip()
 
 

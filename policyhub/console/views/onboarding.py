@@ -14,7 +14,7 @@ from policyhub.console.diff import side_by_side
 from policyhub.console.forms import InventoryApplyForm, InventoryUploadForm, PreflightForm, told_errors
 from policyhub.console.onboarding_view import preview_rows, progress, result_rows
 from policyhub.console.views.base import page, paged, told
-from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.models import Device, Preflight, PreflightResult
 from policyhub.queries import listings, snapshots
 
@@ -53,7 +53,7 @@ def _import(request: HttpRequest) -> HttpResponse:
         count = wishes.apply(rows, file=name, actor=request.user, now=timezone.now())
         bad = sum(row.what == "bad" for row in rows)
         messages.success(request, _("%(count)d devices written, %(bad)d rows left out.") % {"count": count, "bad": bad})
-    return redirect("console:preflights")
+    return redirect("console:devices-preflights")
 
 
 @page("policyhub.view_device")
@@ -74,8 +74,8 @@ def start(request: HttpRequest) -> HttpResponse:
         )
     except PolicyHubError as error:
         messages.error(request, str(error))
-        return redirect("console:preflights")
-    return redirect("console:preflights-detail", run.pk)
+        return redirect("console:devices-preflights")
+    return redirect("console:devices-preflights-detail", run.pk)
 
 
 @page("policyhub.view_device")
@@ -91,16 +91,22 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     with told(request, _("Cancelled. What runs ends at its next command.")):
         preflights.cancel(preflight_id=pk, actor=request.user, now=timezone.now())
-    return redirect("console:preflights-detail", pk)
+    return redirect("console:devices-preflights-detail", pk)
 
 
 @page("policyhub.view_configsnapshot")
 def diff(request: HttpRequest, pk: int) -> HttpResponse:
     """`?older=12&newer=15`; without them the last two different readings."""
     device = get_object_or_404(Device, pk=pk)
-    context: dict[str, object] = {"device": device, "snapshots": device.snapshots.defer(*listings.SEALED)[:50]}
+    context: dict[str, object] = {"device": device, "snapshots": list(device.snapshots.defer(*listings.SEALED)[:50])}
+    asked = _number(request, "older"), _number(request, "newer")
     with told(request):
-        older, newer = snapshots.pair(device, _number(request, "older"), _number(request, "newer"))
+        try:
+            older, newer = snapshots.pair(device, *asked)
+        except BadInput:
+            if any(asked):
+                raise
+            return render(request, "console/device_diff.html", context | {"alone": True})
         context |= {"older": older, "newer": newer, "diff": side_by_side(configs.shown(older), configs.shown(newer))}
     return render(request, "console/device_diff.html", context)
 
