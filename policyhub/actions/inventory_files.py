@@ -114,7 +114,9 @@ def read(text: str, file: str) -> tuple[Entry, ...]:
 
 def _read_csv(text: str, file: str, into: _Reading) -> None:
     # Not DictReader: a row of another length is one problem, and must not shift what follows.
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    first = text.partition("\n")[0]
+    between = max(",;\t", key=first.count)  # spreadsheets of many countries write semicolons
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=between)
     try:
         header = [name.strip() for name in next(reader, [])]
         names, lenient = _columns(header, file)
@@ -158,6 +160,8 @@ def _read_json(text: str, file: str, into: _Reading) -> None:
         raise BadInput.at(file, getattr(error, "lineno", 1), "not JSON", "Export it again") from error
     if isinstance(data, dict) and isinstance(data.get("_meta"), dict):
         hosts = data["_meta"].get("hostvars") or {}
+        if not isinstance(hosts, dict):
+            raise BadInput.at(file, 1, "its hostvars are no object", "Export it with `ansible-inventory --list`")
         for number, (name, known) in enumerate(hosts.items(), 1):
             into.add(number, _of_ansible(str(name), known if isinstance(known, dict) else {}), lenient=True)
         return
@@ -174,7 +178,7 @@ def _read_json(text: str, file: str, into: _Reading) -> None:
 def _of_netbox(row: Mapping[str, Any]) -> dict[str, str]:
     address = row.get("oob_ip") if not row.get("primary_ip") else row["primary_ip"]
     return {
-        "name": str(row.get("name") or ""),
+        "name": _word(row.get("name"), ""),
         "host": _word(address, "address").partition("/")[0],
         "platform": _word(row.get("platform"), "slug"),
         "realm": _word(row.get("site"), "slug"),
@@ -241,7 +245,7 @@ def _walk(loader: Any, group: Any, above: dict[str, str], found: dict[str, tuple
 def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         value.start_mark = key.start_mark  # the host's line, also where its mapping begins below it
-        yield str(key.value), value
+        yield str(key.value) if isinstance(key, yaml.ScalarNode) else "", value
 
 
 def _scalars(loader: Any, node: Any) -> dict[str, str]:

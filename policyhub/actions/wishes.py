@@ -50,26 +50,41 @@ def apply(rows: Sequence[Row], *, file: str, actor: object, now: datetime) -> in
     # a bastion stands before those behind it, whatever the order in the file
     good.sort(key=lambda row: bool(row.wish and row.wish.bastion))
     with transaction.atomic():
+        known = Known(row.name for row in good)
         for row in good:
             assert row.wish is not None
-            save(row.wish, checked(row.wish), actor=actor, now=now)
+            save(row.wish, checked(row.wish, known), actor=actor, now=now, known=known)
         bad = sum(row.what == "bad" for row in rows)
         audit.record("device.imported", actor=actor, at=now, file=file, devices=len(good), bad=bad)
     return len(good)
 
 
 class Known:
-    """What a file is compared with, read once: credentials by name and user, devices by name."""
+    """What a file is compared with, read once: credentials by name and user, devices, realms and groups by name."""
 
     def __init__(self, names: Any = ()) -> None:
         self.coming = frozenset(names)
         self.devices = {row.name: row for row in Device.objects.select_related("realm", "group", "bastion")}
         self.credentials = {row.name: row for row in Credential.objects.all()}
+        self.realms = {row.name: row for row in Realm.objects.all()}
+        self.groups = {row.name: row for row in DeviceGroup.objects.all()}
         self.keys = set(HostKey.objects.filter(state=HostKey.State.TRUSTED).values_list("device__name", "fingerprint"))
 
     def of_user(self, username: str) -> Credential | None:
         rows = [row for row in self.credentials.values() if row.username == username]
         return rows[0] if len(rows) == 1 else None
+
+    def realm(self, name: str) -> Realm:
+        """Made when it is not there."""
+        if name not in self.realms:
+            self.realms[name] = Realm.objects.get_or_create(name=name)[0]
+        return self.realms[name]
+
+    def group(self, name: str) -> DeviceGroup:
+        """Made when it is not there."""
+        if name not in self.groups:
+            self.groups[name] = DeviceGroup.objects.get_or_create(name=name)[0]
+        return self.groups[name]
 
 
 def checked(wish: Wish, known: Known | None = None) -> dict[str, Any]:
@@ -77,6 +92,11 @@ def checked(wish: Wish, known: Known | None = None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if not wish.name or len(wish.name) > 128:
         raise BadInput.of(gettext_noop("a device needs a name of at most 128 characters"))
+    for name, most in (("name", 128), ("realm", 64), ("group", 64)):
+        text = getattr(wish, name)
+        if len(text) > most or not text.isprintable():
+            said = gettext_noop("%(field)s %(value)r is longer than %(most)s characters or holds one that cannot be printed")
+            raise BadInput.of(said, field=name, value=text[:most], most=most)
     if wish.platform:
         values["platform"] = _platform(wish)
     if wish.host:
@@ -100,24 +120,26 @@ def checked(wish: Wish, known: Known | None = None) -> dict[str, Any]:
     return values
 
 
-def save(wish: Wish, values: dict[str, Any], *, actor: object, now: datetime) -> Device:
-    """Make or change the row; call it in a transaction."""
-    row = Device.objects.filter(name=wish.name).first()
+def save(wish: Wish, values: dict[str, Any], *, actor: object, now: datetime, known: Known | None = None) -> Device:
+    """Make or change the row, and nothing of it but what is wished; call it in a transaction."""
+    known = known or Known()
+    row = known.devices.get(wish.name)
     if row is None or wish.realm:
-        values["realm"] = Realm.objects.get_or_create(name=wish.realm)[0]
+        values["realm"] = known.realm(wish.realm)
     if row is None or wish.group:
-        values["group"] = DeviceGroup.objects.get_or_create(name=wish.group or "default")[0]
+        values["group"] = known.group(wish.group or "default")
     if wish.bastion:
-        values["bastion"] = Device.objects.filter(name=wish.bastion).first()
+        values["bastion"] = known.devices.get(wish.bastion)
         if values["bastion"] is None:
             raise BadInput.of(
                 gettext_noop("there is no bastion %(name)r. Import it first, or in the same file"), name=wish.bastion
             )
     if row is None:
-        row = Device(name=wish.name, platform=Device.DETECT)
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.save()
+        row = known.devices[wish.name] = Device.objects.create(**{"name": wish.name, "platform": Device.DETECT, **values})
+    elif values:
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.save(update_fields=list(values))
     if wish.ssh_profile == Device.SshProfile.OLD:
         audit.record("device.old-algorithms", actor=actor, at=now, device=row.name)
     if wish.host_key:

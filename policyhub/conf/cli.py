@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from policyhub.domain.errors import PolicyHubError
+from policyhub.management.terminal import plain
 
 GROUP = "policyhub.commands"
 BAD_INPUT = 2
@@ -127,7 +128,7 @@ def _explain(error: Exception) -> tuple[int, str]:
 def _fail(line: str, code: int) -> int:
     if os.environ.get(DEBUG, "0") not in {"", "0"}:
         traceback.print_exc()
-    print(" ".join(line.split()), file=sys.stderr)
+    print(plain(" ".join(line.split())), file=sys.stderr)
     return code
 
 

@@ -21,6 +21,7 @@ from policyhub.management.check_reports import as_csv, as_json, as_text
 from policyhub.management.check_sarif import as_sarif, notices
 from policyhub.management.check_words import CATALOGUES, Words
 from policyhub.management.inputs import gather, text_of
+from policyhub.management.terminal import plain
 from policyhub.vendorkit.registry import REGISTRY
 from policyhub.vendorkit.tiers import legend, table
 from policyhub.vendorkit.uncollected import uncollected
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         with uncollected():
             report = _audit(args)
     except PolicyHubError as error:
-        _print(f"policyhub check: {words.read(error.told)}\n", sys.stderr)
+        _print(f"policyhub check: {plain(words.read(error.told))}\n", sys.stderr)
         return BAD_INPUT
     _print(FORMATS[args.format](report, words), sys.stdout)
     for said in notices(report, words) if args.format != "text" else ():

@@ -12,6 +12,7 @@ from typing import Any
 from policyhub.domain.finding import Finding, Severity
 from policyhub.management.check_audit import Device, Report
 from policyhub.management.check_words import ENGLISH, Words, padded
+from policyhub.management.terminal import plain
 
 COLUMNS = ("severity", "code", "name", "device", "file", "policy", "rule", "lines", "by", "message", "evidence", "fix")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -100,7 +101,7 @@ def as_text(report: Report, words: Words = ENGLISH) -> str:
         skipped = (f"  {s.file}: {words.read(s.said)}" for s in report.skipped)
         lines += [words.gettext("Skipped, so this is a partial result:"), *skipped, ""]
     if report.unread:
-        unread = (f"  {_plain(one.file)}: {words.read(one.said)}" for one in report.unread)
+        unread = (f"  {plain(one.file)}: {words.read(one.said)}" for one in report.unread)
         lines += [words.gettext("Counters and logs that were read in part:"), *unread, ""]
     return "\n".join([*lines, _sums(report, words), ""])
 
@@ -125,7 +126,7 @@ def _head(device: Device, words: Words) -> str:
     if device.config.unparsed:
         first = ", ".join(str(line.line) for line in device.config.unparsed[:5])
         parts[3] += words.gettext(" (first: %(lines)s)") % {"lines": first}
-    return f"{_plain(device.label)}  {device.config.platform}  {_plain(device.file)}\n  {', '.join(parts)}"
+    return f"{plain(device.label)}  {device.config.platform}  {plain(device.file)}\n  {', '.join(parts)}"
 
 
 def _rows(findings: Iterable[Finding], words: Words) -> list[str]:
@@ -144,7 +145,7 @@ def _rows(findings: Iterable[Finding], words: Words) -> list[str]:
         line = words.gettext(" (line %(line)d)") % {"line": first.lines[0]} if first.lines else ""
         place = where if where.startswith(first.policy) else f"{first.policy} / {where}"
         severity = padded(words.severity(first.severity).upper(), 8)
-        rows.append(f"  {severity} {first.code} {first.name:{width}} {_plain(place)}{line}: {_plain(words.read(first.said))}")
+        rows.append(f"  {severity} {first.code} {first.name:{width}} {plain(place)}{line}: {plain(words.read(first.said))}")
     return rows or [f"  {words.gettext('nothing found')}"]
 
 
@@ -160,8 +161,3 @@ def _sums(report: Report, words: Words) -> str:
     found = ", ".join(f"{counts[severity]} {words.severity(severity)}" for severity in Severity if counts[severity])
     said = words.ngettext("%%(found)s in %(n)d device", "%%(found)s in %(n)d devices", len(report.devices))
     return said % {"found": found or words.gettext("nothing found")}
-
-
-def _plain(text: str) -> str:
-    """Without control characters: names come from files, and a terminal obeys escapes."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

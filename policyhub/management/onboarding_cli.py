@@ -53,7 +53,7 @@ def _import(args: argparse.Namespace) -> int:
     rows = wishes.preview(read_text(args.file), str(args.file))
     for row in rows:
         if row.what == "bad":
-            sys.stderr.write(f"{args.file}:{row.line}: {row.name or '(no name)'}: {row.problem}\n")
+            sys.stderr.write(f"{args.file}:{row.line}: {terminal.plain(row.name) or '(no name)'}: {row.problem}\n")
             continue
         told = ", ".join(f"{field}: {old + ' -> ' if old else ''}{new[:MOST_SHOWN]}" for field, old, new in row.changes)
         terminal.say(f"{row.what:<7} {row.name:<24} {told}")

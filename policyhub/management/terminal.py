@@ -20,6 +20,11 @@ def say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def plain(text: str) -> str:
+    """Without control characters: names come from files, and a terminal obeys escapes."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def device(name: str) -> Device:
     """Raises BadInput."""
     from policyhub.models import Device

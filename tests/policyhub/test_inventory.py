@@ -170,6 +170,50 @@ def test_yaml_that_unfolds_without_end_is_refused():
         load("\n".join(layers) + "\n", "hosts.yml")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('name,host\n"sw\n1",192.0.2.1\nsw2,192.0.2.2\n', "name 'sw\\n1' is longer than 128"),
+        ("[all]\n\x1b[31mh1 ansible_host=192.0.2.1\nsw2 ansible_host=192.0.2.2\n", "cannot be printed"),
+        (f"name,realm\nsw1,{'r' * 65}\nsw2,site\n", "realm 'rrr"),
+        (f"name,group\nsw1,{'g' * 65}\nsw2,all\n", "group 'ggg"),
+        ('[{"name": ["sw1"]}, {"name": "sw2"}]', "no name"),
+        ("all:\n  hosts:\n    ? [a, b]\n    : {}\n    sw2: {ansible_host: 192.0.2.2}\n", "no name"),
+    ],
+)
+def test_names_that_no_column_and_no_terminal_can_hold_are_bad_rows(text, told):
+    bad, good = load(text)
+    assert (bad.what, good.what) == ("bad", "add") and told in str(bad.problem)
+    assert [row.name for row in Device.objects.all()] == ["sw2"]
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_spreadsheets_with_other_separators_are_read(between):
+    load(HEADER.replace(",", between) + between.join(["sw1", "cisco_ios", "192.0.2.1", "22", "access", "edge", "a,b", ""]) + "\n")
+    assert Device.objects.get().realm.name == "a,b"
+
+
+def test_hosts_that_are_no_object_are_refused():
+    with pytest.raises(BadInput, match="hostvars"):
+        load('{"_meta": {"hostvars": [1, 2]}}', "inventory.json")
+
+
+def test_an_import_asks_the_database_no_more_per_row_than_it_writes(django_assert_max_num_queries):
+    rows = wishes.preview("name,host,realm\n" + "".join(f"sw{n},192.0.2.{n},site-{n % 5}\n" for n in range(200)), "a.csv")
+    with django_assert_max_num_queries(260):
+        wishes.apply(rows, file="a.csv", actor="ops", now=NOW)
+    assert Device.objects.count() == 200
+
+
+def test_an_import_writes_only_the_columns_it_names():
+    load(HEADER + "sw1,cisco_ios,192.0.2.1,22,access,edge,site-a,\n")
+    known = wishes.Known()
+    Device.objects.update(quarantine_reason="host key changed")
+    wish = wishes.Wish("sw1", port="23")
+    wishes.save(wish, wishes.checked(wish, known), actor="ops", now=NOW, known=known)
+    assert Device.objects.values_list("port", "quarantine_reason").get() == (23, "host key changed")
+
+
 def test_device_name_is_taken_once():
     inventory.add_device(inventory.Wish("sw1", "cisco_ios"), actor="ops", now=NOW)
     with pytest.raises(BadInput, match="already"):
