@@ -82,6 +82,10 @@ def test_cures_are_read_in_the_readers_language(rows: Sample) -> None:
 def test_one_device_can_be_looked_at_by_itself(rows: Sample, admin: Client, dispatched: list[Any]) -> None:
     admin.post("/devices/preflights/start/", {"device": str(rows.device.pk)})
     assert [row.device_id for row in Preflight.objects.latest("pk").results.all()] == [rows.device.pk]
+    before = Preflight.objects.count()
+    for nobody in ("x", "0", "999999", "1\x00"):
+        assert admin.post("/devices/preflights/start/", {"device": nobody}).status_code == 302
+    assert Preflight.objects.count() == before, "a number that is none is not every device"
 
 
 def test_what_changed_is_shown_with_who_and_when_and_masked(rows: Sample, admin: Client) -> None:

@@ -66,12 +66,13 @@ def index(request: HttpRequest) -> HttpResponse:
 @page("policyhub.change_device")
 def start(request: HttpRequest) -> HttpResponse:
     form = PreflightForm(request.POST)
-    form.is_valid()
-    devices = list(listings.examinable(only=form.cleaned_data.get("device")))
+    if not form.is_valid():  # a number that is none must not mean every device
+        messages.error(request, told_errors(form))
+        return redirect("console:devices-preflights")
     try:
-        run = preflights.start(
-            devices, collecting=form.cleaned_data.get("collect", False), queue=True, actor=request.user, now=timezone.now()
-        )
+        devices = list(listings.examinable(only=form.cleaned_data["device"]))
+        collecting = form.cleaned_data["collect"]
+        run = preflights.start(devices, collecting=collecting, queue=True, actor=request.user, now=timezone.now())
     except PolicyHubError as error:
         messages.error(request, str(error))
         return redirect("console:devices-preflights")
@@ -98,7 +99,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def diff(request: HttpRequest, pk: int) -> HttpResponse:
     """`?older=12&newer=15`; without them the last two different readings."""
     device = get_object_or_404(Device, pk=pk)
-    context: dict[str, object] = {"device": device, "snapshots": list(device.snapshots.defer(*listings.SEALED)[:50])}
+    context: dict[str, object] = {"device": device, "snapshots": list(snapshots.versions(device.snapshots.all())[:50])}
     asked = _number(request, "older"), _number(request, "newer")
     with told(request):
         try:
