@@ -220,8 +220,7 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
         calibration = point.get("calibration")
         for limit in calibration["limits"] if calibration else ():
             yield f"{limit}."
-        if point["decode_errors"]:
-            yield f"{point['name']}: {point['decode_errors']} packets with headers that could not be read"
+        yield from _packet_notes(point)
     for what, packets in report["overflow"].items():
         if packets:
             yield f"{packets} packets were more than the table of {what} holds"
@@ -229,6 +228,20 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"Packets are cut too short to show: {', '.join(report['not_visible'])}"
     if report["not_evaluated"]:
         yield f"Not looked at: {', '.join(report['not_evaluated'])}"
+
+
+def _packet_notes(point: dict[str, Any]) -> Iterator[str]:
+    """How many of the packets say less than the others, and why."""
+    of_all, errors = f"of {count(point['packets'])} packets", point["headers"]["errors"]
+    if point["non_ip"]:
+        others = count(point["non_ip"])
+        yield f"{point['name']}: not IP, or its header could not be read: {others} {of_all}; they stand under no mark"
+    if point["decode_errors"]:
+        why = ", ".join(f"{name} {count(packets)}" for name, packets in sorted(errors.items(), key=lambda row: -row[1]))
+        yield f"{point['name']}: a header could not be read: {count(point['decode_errors'])} {of_all} ({why})"
+    if point["cut_packets"]:
+        cut = count(point["cut_packets"])
+        yield f"{point['name']}: captured shorter than sent: {cut} {of_all}; bytes are as sent, what was cut off is not judged"
 
 
 def _capture_notes(name: str, capture: dict[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from policyhub.actions import audit
 from policyhub.actions.sessions import READING_WALL_S, RELATED, answers, joined, open_session, reading_of
+from policyhub.domain.counter_series import CounterText
 from policyhub.domain.errors import BadInput, DeviceClosed, PolicyHubError
 from policyhub.domain.message import gettext_noop
 from policyhub.models import CounterReading, Credential, Device
@@ -64,10 +65,30 @@ def upload(*, device: Device, text: str, actor: str, read_at: datetime, now: dat
     with transaction.atomic():
         reading = keep(device, text, origin=CounterReading.Origin.UPLOAD, read_at=read_at)
         if reading is None or not reading.count:
-            said = gettext_noop("%(device)s: the text holds no counters of queues that are known of %(platform)s")
-            raise BadInput.of(said, device=device.name, platform=device.platform)
+            raise _no_counters(device, text)
         audit.record("counters.stored", actor=actor, at=now, device=device.name, count=reading.count, read_at=str(read_at))
     return reading
+
+
+def _no_counters(device: Device, text: str) -> BadInput:
+    """With the first line that stands in the way, where there is one."""
+    series = REGISTRY.get(device.platform).series
+    found = series(text, None) if series is not None else CounterText()
+    values = {"device": device.name, "platform": device.platform}
+    if found.shifted:
+        said = gettext_noop(
+            "%(device)s: line %(line)d: its columns do not stand under their headings. Give the table as %(platform)s prints it,"
+            " with its blanks"
+        )
+        return BadInput.of(said, **values, line=min(found.shifted))
+    if found.unread:
+        said = gettext_noop(
+            "%(device)s: the text holds no counters of queues that are known of %(platform)s. The first line with figures is"
+            " line %(line)d"
+        )
+        return BadInput.of(said, **values, line=min(found.unread))
+    said = gettext_noop("%(device)s: the text holds no counters of queues that are known of %(platform)s")
+    return BadInput.of(said, **values)
 
 
 def can_poll(device: Device) -> bool:

@@ -16,6 +16,7 @@ from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.transport import Address, Login, PublicKey, Way
 from policyhub.transport.errors import (
+    NO_PROMPT,
     AuthenticationFailed,
     HostKeyChanged,
     HostKeyUnknown,
@@ -57,10 +58,13 @@ CURES: dict[type[TransportError], str] = {
     AuthenticationFailed: gettext_noop(
         "enter the right password (policyhub device credential), then release the device: policyhub device release"
     ),
-    NotReady: gettext_noop("set the right platform, or 'detect'; see what a login by hand prints"),
+    NotReady: gettext_noop(
+        "set the right platform, or have it found again: policyhub device preflight NAME --detect;"
+        " see what a login by hand prints"
+    ),
 }
 NO_PRIVILEGE = gettext_noop("give the credential an enable secret, or the account the privilege to read everything")
-NOT_THIS = gettext_noop("set its platform to what it is, or to 'detect'")
+NOT_THIS = gettext_noop("set its platform to what it is, or have it found again: policyhub device preflight NAME --detect")
 NOT_ALLOWED = gettext_noop(
     "allow the command for the read account (policyhub device account %(platform)s), unless this model does not have it"
 )
@@ -261,8 +265,15 @@ def _place(look: Look, error: TransportError) -> None:
         at = next((command for command in (look.profile.commands if look.profile else ()) if command not in passed), at)
     if at in passed:
         look.steps = [step for step in look.steps if step.name != at]
-    cure = next((CURES[kind] for kind in type(error).__mro__ if kind in CURES), CURES[Unreachable])
-    look.failed(at, replace(error.said), Message(cure))
+    look.failed(at, replace(error.said), _cure(error))
+
+
+def _cure(error: TransportError) -> Message:
+    """With our commands in it; "" where the error's own sentence knows better: of a bastion, or of privilege."""
+    special = {"bastion", "jump"} & error.data.keys() or (isinstance(error, NotReady) and error.said.template != NO_PROMPT)
+    if special and error.said.has_cure:
+        return Message("")
+    return Message(next((CURES[kind] for kind in type(error).__mro__ if kind in CURES), CURES[Unreachable]))
 
 
 def _step_of(error: TransportError, done: int) -> str:

@@ -40,7 +40,8 @@ MOST_CHARACTERS = 64_000_000
 class Wish:
     """One device as somebody wants it. "" = as it is; for a new one port 22, role access, group "default", the empty realm.
 
-    platform: an id, what other inventories call it, or "detect". user: whose credential is wanted, where no name was given.
+    platform: an id, what other inventories call it, or "detect", which keeps what was detected before.
+    user: whose credential is wanted, where no name was given.
     host_key: "ssh-ed25519 AAAA...", to be trusted. lenient: words of another inventory that we do not know are no mistake.
     """
 

@@ -49,6 +49,15 @@ def start(devices: Sequence[Device], *, collecting: bool, queue: bool, actor: ob
     return run
 
 
+def forget(devices: Sequence[Device], *, actor: object, now: datetime) -> None:
+    """Their platform is not known any more: the next look finds it."""
+    with transaction.atomic():
+        for device in devices:
+            audit.record("device.redetect", actor=actor, at=now, device=device.name, was=device.platform)
+            device.platform = Device.DETECT
+        Device.objects.filter(pk__in=[device.pk for device in devices]).update(platform=Device.DETECT)
+
+
 def cancel(*, preflight_id: int, actor: object, now: datetime) -> None:
     """What waits is not begun; what runs ends at its next command. Raises WrongState when it has ended."""
     with transaction.atomic():
@@ -107,7 +116,9 @@ def finish(row: PreflightResult, look: Look, *, now: datetime) -> None:
             collect.keep(device, look.profile, look.texts, actor=row.preflight.started_by, now=now)
             row.collected = True
         except PolicyHubError as error:
-            look.steps.append(Step(look.profile.configuration, FAILED, error.said, Message(CLOSED)))
+            look.steps.append(
+                Step(look.profile.configuration, FAILED, error.said, Message("" if error.said.has_cure else CLOSED))
+            )
             state = State.FAILED
     row.state, row.finished_at = state, now
     row.steps = [as_json(step) for step in look.steps]
@@ -186,7 +197,8 @@ def _target(device: Device) -> Target | Look:
         )
     except (DeviceClosed, BadInput) as error:
         look = Look()
-        look.failed(LOGIN, error.said, Message(CLOSED_CURES.get(error.said.template, CLOSED)))
+        general = "" if error.said.has_cure else CLOSED
+        look.failed(LOGIN, error.said, Message(CLOSED_CURES.get(error.said.template, general)))
         look.rest(None)
         return look
 

@@ -98,7 +98,10 @@ def checked(wish: Wish, known: Known | None = None) -> dict[str, Any]:
             said = gettext_noop("%(field)s %(value)r is longer than %(most)s characters or holds one that cannot be printed")
             raise BadInput.of(said, field=name, value=text[:most], most=most)
     if wish.platform:
-        values["platform"] = _platform(wish)
+        platform = _platform(wish)
+        # "detect" keeps what was detected: the same inventory again must change nothing (`preflights.forget` asks anew)
+        if platform != Device.DETECT or known is None or wish.name not in known.devices:
+            values["platform"] = platform
     if wish.host:
         values["host"] = check_host(wish.host)
     if wish.port:
@@ -189,7 +192,7 @@ def _as_text(device: Device, name: str) -> str:
 
 def _notes(wish: Wish, values: dict[str, Any], device: Device | None, known: Known) -> list[Message]:
     notes = []
-    if values.get("platform", Device.DETECT if device is None else "") == Device.DETECT:
+    if values.get("platform", Device.DETECT if device is None else device.platform) == Device.DETECT:
         notes.append(Message(gettext_noop("its platform is found by the preflight")))
     if wish.user and not wish.credential and known.of_user(wish.user) is None:
         notes.append(Message(gettext_noop("no credential of user %(user)s: its site's is used"), {"user": wish.user}))

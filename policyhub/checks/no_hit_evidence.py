@@ -29,7 +29,7 @@ def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
         if rules:
             reason = Message(NO_COUNTERS if context.counts_hits else gettext_noop("the platform does not count hits"))
             said = Message(
-                gettext_noop("none of %(rules)d rules can be judged: %(reason)s"), {"rules": len(rules), "reason": reason}
+                gettext_noop("none of its rules can be judged (%(rules)d): %(reason)s"), {"rules": len(rules), "reason": reason}
             )
             evidence: dict[str, Any] = {"reason": str(reason), "rules": len(rules)}
             yield no_hit_evidence.finding(policy.name, "", policy.lines[:1], said, evidence=evidence)

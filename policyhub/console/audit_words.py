@@ -31,7 +31,8 @@ VERBS: dict[str, Text] = {
     "draft": _("draft"), "engaged": _("engaged"), "expired": _("expired and taken back"), "imported": _("imported"),
     "mode": _("mode set"), "needs-person": _("a person is needed"), "not-planned": _("not planned"),
     "observed": _("observed only"), "old-algorithms": _("old algorithms allowed"), "pending": _("pending"),
-    "placed": _("placed"), "quarantined": _("put into quarantine"), "released": _("released"), "removed": _("removed"),
+    "placed": _("placed"), "quarantined": _("put into quarantine"), "redetect": _("platform to be found again"),
+    "released": _("released"), "removed": _("removed"),
     "revoked": _("revoked"), "rotated": _("encrypted anew"), "scanned": _("asked for"), "set": _("set"),
     "started": _("begun"), "stored": _("stored"), "trusted": _("trusted"), "withdrawing": _("being taken back"),
 }  # fmt: skip

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db.models import Count
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from policyhub.actions.examine import STEPS
 from policyhub.actions.wishes import Row
 from policyhub.console.labels import Text, said
 from policyhub.console.registry import Event
+from policyhub.domain.message import Message
 from policyhub.models import Preflight, PreflightResult
 
 MOST_SHOWN = 500
@@ -97,8 +99,8 @@ def _failures(row: PreflightResult) -> list[tuple[Text, str, str]]:
     return [
         (
             STEP_NAMES.get(step["name"], step["name"]),
-            said(step["said"]["text"], step["said"].get("values")),
-            said(step["cure"]["text"], step["cure"].get("values")),
+            Message.of(step["said"]).without_cure(gettext) if step["cure"]["text"] else Message.of(step["said"]).read(gettext),
+            Message.of(step["cure"]).read(gettext),
         )
         for step in row.steps
         if step["state"] == "failed"

@@ -27,7 +27,11 @@ class CounterSeries:
 
 @dataclass(frozen=True, slots=True)
 class CounterText:
-    """What one text of a device holds. unread: numbers of the lines with figures that nobody understood."""
+    """What one text of a device holds. unread: numbers of the lines with figures that nobody understood.
+
+    shifted: numbers of lines of a table whose columns do not stand under their headings (an editor or a chat squeezed blanks).
+    """
 
     rows: tuple[CounterSeries, ...] = ()
     unread: tuple[int, ...] = ()
+    shifted: tuple[int, ...] = ()

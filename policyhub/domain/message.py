@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,22 @@ from typing import Any
 def gettext_noop(text: str) -> str:
     """Marks a template for the message catalogues; translation happens at the edge, where the language is known."""
     return text
+
+
+_BEFORE_THE_CURE = re.compile(r"\. |。")
+
+
+_SEAM = re.compile(r"(?<=[\u4e00-\u9fff])\x02(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])\x03(?=[\u4e00-\u9fff])")
+
+
+def seamed(text: str) -> str:
+    """A sentence to be put into another one, with its ends marked for `joined`."""
+    return f"\x02{text}\x03"
+
+
+def joined(text: str) -> str:
+    """Chinese has a space beside figures and Latin words, which a template cannot know of the sentences put into it."""
+    return _SEAM.sub(" ", text).replace("\x02", "").replace("\x03", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +53,16 @@ class Message:
         template = translate(self.template) if self.template else ""  # a catalogue answers "" with its header
         if not self.values:
             return template
-        return template % {
-            key: value.read(translate) if isinstance(value, Message) else value for key, value in self.values.items()
-        }
+        read = {key: seamed(value.read(translate)) if isinstance(value, Message) else value for key, value in self.values.items()}
+        return joined(template % read)
+
+    def without_cure(self, translate: Callable[[str], str] = gettext_noop) -> str:
+        """What happened alone, for those who print a cure of their own beside it: an error's cure follows its full stop."""
+        return self.read(lambda text: _BEFORE_THE_CURE.split(translate(text), maxsplit=1)[0])
+
+    @property
+    def has_cure(self) -> bool:
+        return _BEFORE_THE_CURE.search(self.template) is not None
 
     def as_json(self) -> dict[str, object]:
         plain = {key: value.as_json() if isinstance(value, Message) else value for key, value in self.values.items()}

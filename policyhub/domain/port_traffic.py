@@ -77,10 +77,10 @@ def port_named(wanted: str, known: Iterable[str]) -> str:
     short = [name for name in names if _same(name, wanted)]
     if len(short) == 1:
         return short[0]
+    if not names:
+        raise BadInput.of(gettext_noop("no counters of port %(port)s, nor of any other. Read the device's counters"), port=wanted)
     listed = ", ".join(names[:LISTED]) + (", ..." if names[LISTED:] else "")
-    raise BadInput.of(
-        gettext_noop("no counters of port %(port)s. There are those of: %(known)s"), port=wanted, known=listed or "-"
-    )
+    raise BadInput.of(gettext_noop("no counters of port %(port)s. There are those of: %(known)s"), port=wanted, known=listed)
 
 
 def _same(one: str, other: str) -> bool:

@@ -126,7 +126,9 @@ def _head(device: Device, words: Words) -> str:
     if device.config.unparsed:
         first = ", ".join(str(line.line) for line in device.config.unparsed[:5])
         parts[3] += words.gettext(" (first: %(lines)s)") % {"lines": first}
-    return f"{plain(device.label)}  {device.config.platform}  {plain(device.file)}\n  {', '.join(parts)}"
+    # a file without a hostname is called by its path already
+    names = [device.label, device.config.platform, *([device.file] if device.config.hostname else [])]
+    return f"{'  '.join(plain(name) for name in names)}\n  {', '.join(parts)}"
 
 
 def _rows(findings: Iterable[Finding], words: Words) -> list[str]:

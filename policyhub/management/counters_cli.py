@@ -55,16 +55,15 @@ def _counters(args: argparse.Namespace) -> int:
     elif args.file:
         now = terminal.now()
         counters.upload(device=device, text=read_text(args.file), actor=ACTOR, read_at=now, now=now)
+    if not device.counter_readings.exists():
+        way = "--poll" if device.host else "--from FILE"
+        again = f"policyhub device counters {device.name} {way}"
+        sys.stderr.write(f"{device.name}: never read, so nothing is known. Read it now: {again}\n")
+        return PARTIAL
     if args.format == "csv":
         return _csv(device, args.interface, Copied(args.direction))
     seen = counted(device, at_most=2)
-    if seen.latest is None:
-        way = "--poll" if device.host else "--from FILE"
-        terminal.say(
-            f"{device.name}: never read, so nothing is known. Read it now: policyhub device counters {device.name} {way}"
-        )
-        return 0
-    latest = seen.latest
+    latest = seen.readings[-1]
     terminal.say(f"{device.name}: read {latest.read_at:%Y-%m-%d %H:%M:%S} ({latest.origin}), {latest.count} numbers")
     if latest.unread:
         terminal.say(f"{latest.unread} lines with figures were not understood")

@@ -122,6 +122,8 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
+    from policyhub.queries import snapshots
+
     device = terminal.device(args.name)
     terminal.say(f"{device.name}: {device.platform}, {device.host or 'no address'}:{device.port}, group {device.group.name}")
     terminal.say(f"mode {device.group.mode}, profile {device.group.profile}, role {device.role}, realm {device.realm}")
@@ -137,7 +139,10 @@ def _show(args: argparse.Namespace) -> int:
         terminal.say(f"QUARANTINE: {device.quarantine_reason}")
     for key in device.host_keys.order_by("pk"):
         terminal.say(f"host key {key.state:<8} {key.algorithm} {key.fingerprint}")
-    for shot in device.snapshots.defer("text_envelope", "counters_envelope")[:5]:
+    latest = device.snapshots.first()
+    if latest:
+        terminal.say(f"last read {latest.taken_at:%Y-%m-%d %H:%M} by {latest.taken_by}; versions of its configuration:")
+    for shot in snapshots.versions(device.snapshots.all())[:5]:
         figures = f"{shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood"
         terminal.say(f"snapshot #{shot.pk} {shot.taken_at:%Y-%m-%d %H:%M} {shot.taken_by} {shot.source:<8} {figures}")
     return 0

@@ -35,6 +35,7 @@ def add_arguments(verbs: Any) -> None:
     look = verbs.add_parser("preflight", help="can each device be read? step by step, with the cure of what fails")
     look.add_argument("name", nargs="*", help="none: every enabled device with an address")
     look.add_argument("--collect", action="store_true", help="keep what is read on the way as the device's snapshot")
+    look.add_argument("--detect", action="store_true", help="find the platform of the named devices again")
     look.add_argument("--workers", type=int, default=8, metavar="N", help="logins at once (default 8)")
     diff = verbs.add_parser("diff", help="what changed between two snapshots; without numbers: of the last two")
     diff.add_argument("name")
@@ -93,41 +94,54 @@ def _preflight(args: argparse.Namespace) -> int:
 
     if not 1 <= args.workers <= 64:
         raise BadInput("--workers is a number from 1 to 64")
+    if args.detect and not args.name:
+        raise BadInput("--detect forgets platforms. Name the devices")
     devices = [terminal.device(name) for name in args.name] or list(listings.examinable())
+    if args.detect:
+        preflights.forget(devices, actor=ACTOR, now=terminal.now())
     run = preflights.start(devices, collecting=args.collect, queue=False, actor=ACTOR, now=terminal.now())
     terminal.say(f"Marks: {', '.join(STEPS)}, then each command; + ok, ! failed, . not tried")
     rows: list[PreflightResult] = []
     try:
         for row in preflights.run(run, workers=args.workers, clock=terminal.now):
             rows.append(row)
-            terminal.say(f"[{len(rows)}/{len(devices)}] {_line(row)}")
+            terminal.say(f"[{len(rows)}/{len(devices)}] {_marks(row)}")
     except KeyboardInterrupt:
         preflights.cancel(preflight_id=run.pk, actor=ACTOR, now=terminal.now())
         raise
     bad = [row for row in rows if row.state == PreflightResult.State.FAILED]
     good = len(rows) - len(bad)
+    _causes("Partly:", [row for row in rows if row.state == PreflightResult.State.PARTIAL])
     terminal.say(
         f"{good} ready, {len(bad)} failed" + (f", {sum(row.collected for row in rows)} collected" if args.collect else "")
     )
-    if bad:
-        terminal.say("\nFailed:")
-    for row in bad:
-        terminal.say(_line(row))
+    _causes("Failed:", bad)
     return PARTIAL if bad else 0
 
 
-def _line(row: PreflightResult) -> str:
-    """One row of the table: marks per step, and each failure with its cure."""
+def _marks(row: PreflightResult) -> str:
+    """One row of the table. A device that was not reached is what the inventory says it is."""
+    known = row.device.platform if row.device.platform != row.device.DETECT else "?"
+    marks = "".join({"ok": "+", "failed": "!", "not-tried": "."}[step["state"]] for step in row.steps)
+    return f"{row.device.name:<24} {row.state:<8} {row.platform or known:<16} {row.version or '?':<14} {marks}"
+
+
+def _causes(heading: str, rows: list[PreflightResult]) -> None:
+    """Each device with what failed and the cure of it."""
+    if rows:
+        terminal.say(f"\n{heading}")
+    for row in rows:
+        terminal.say(row.device.name)
+        for step in row.steps:
+            if step["state"] == "failed":
+                terminal.say(f"    {step['name']}: {_told(step)}")
+
+
+def _told(step: dict[str, Any]) -> str:
     from policyhub.domain.message import Message
 
-    marks = "".join({"ok": "+", "failed": "!", "not-tried": "."}[step["state"]] for step in row.steps)
-    told = [
-        f"{step['name']}: {Message.of(step['said'])}. Cure: {Message.of(step['cure'])}"
-        for step in row.steps
-        if step["state"] == "failed"
-    ]
-    first = f"{row.device.name:<24} {row.state:<8} {row.platform or '?':<16} {row.version or '?':<14} {marks}"
-    return "\n".join([first, *(f"{'':24} {line}" for line in told)])
+    said, cure = Message.of(step["said"]), str(Message.of(step["cure"]))
+    return f"{said.without_cure()}. Cure: {cure}" if cure else str(said)
 
 
 def _diff(args: argparse.Namespace) -> int:

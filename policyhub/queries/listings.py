@@ -21,8 +21,7 @@ from policyhub.models import (
     Sweep,
 )
 from policyhub.queries.findings import OPEN
-
-SEALED = ("text_envelope", "counters_envelope")
+from policyhub.queries.snapshots import versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,12 @@ def devices(wish: DeviceFilter) -> QuerySet[Device]:
 
 def device(pk: int) -> QuerySet[Device]:
     """One device with everything its page shows."""
-    snapshots = ConfigSnapshot.objects.defer("text_envelope", "counters_envelope").order_by("-taken_at", "-pk")[:20]
     return (
         Device.objects.filter(pk=pk)
         .select_related("realm", "group", "bastion", "collect_credential", "push_credential")
         .prefetch_related(
             Prefetch("host_keys", HostKey.objects.order_by("state", "-first_seen_at")),
-            Prefetch("snapshots", snapshots, to_attr="recent_snapshots"),
+            Prefetch("snapshots", versions()[:20], to_attr="recent_snapshots"),
             Prefetch(
                 "findings", Finding.objects.filter(status__in=OPEN).order_by("-last_seen_at")[:10], to_attr="recent_findings"
             ),

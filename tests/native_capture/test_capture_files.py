@@ -14,6 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 import native_capture
+from flowguard.sensor.flows_text import as_text
 from tests.support.capture_files import FORMATS, block, enhanced, interface, section, write_capture
 
 BASE = 1_700_000_000 * 10**9
@@ -101,6 +102,18 @@ def test_link_types(link, head, body, tmp_path):
 def test_a_link_type_without_decoder_is_counted_as_error_not_hidden(tmp_path):
     found = point(write_capture(tmp_path / "x", [(BASE, bytes(50))] * 2, link=147))
     assert (found["packets"], found["non_ip"], found["decode_errors"]) == (2, 2, 2)
+
+
+def test_the_text_says_how_many_packets_say_less_and_why(tmp_path):
+    head = b"\x02" * 12
+    odd = [head + b"\x08\x06" + bytes(46), head + b"\x08\x00\x45", b"\x01", FRAME]
+    path = write_capture(tmp_path / "x", [(BASE, packet) for packet in odd], snaplen=60)
+    told = as_text(json.loads(native_capture.analyse([("p", path)])))
+    assert "p: not IP, or its header could not be read: 3 of 4 packets; they stand under no mark" in told
+    assert "p: a header could not be read: 2 of 4 packets (Ipv4: Short 1, Link: Short 1)" in told
+    assert "p: captured shorter than sent: 1 of 4 packets" in told
+    whole = as_text(json.loads(native_capture.analyse([("p", write_capture(tmp_path / "y", [(BASE, FRAME)]))])))
+    assert "not IP" not in whole and "could not be read" not in whole and "shorter" not in whole
 
 
 def test_a_capture_without_packets_is_no_error(tmp_path):

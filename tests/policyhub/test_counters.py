@@ -114,12 +114,27 @@ def test_upload_is_audited_and_a_text_without_counters_is_refused_and_not_kept(r
 
     with pytest.raises(BadInput, match="no counters of queues"):
         run("--from", str(bad))
-    assert CounterReading.objects.count() == 0 and run() == 0 and run("--from", str(good)) == 0
-    said = capsys.readouterr().out
-    assert "never read, so nothing is known" in said and "total drops" in said and "1 lines with figures" in said
+    assert CounterReading.objects.count() == 0 and run() == 3 and run("--from", str(good)) == 0
+    said, errors = capsys.readouterr()
+    assert "never read, so nothing is known" in errors and "total drops" in said and "1 lines with figures" in said
     assert AuditEntry.objects.filter(action="counters.stored").count() == 1
     assert run("--trouble") == 0
     assert [line.split()[5:7] for line in capsys.readouterr().out.splitlines()[2:]] == [["drops", "12"]]
+
+
+def test_a_table_whose_columns_were_squeezed_is_refused_with_its_line(rows):
+    rows.device.platform = "sonic"
+    header, dashes = "     Port    TxQ    Counter/pkts", "---------  -----  --------------"
+    for lines, wrong in (
+        (("x", header, dashes, "Ethernet0 UC1 1,060"), 4),
+        ((" ".join(header.split()), dashes, "Ethernet0    UC1           1,060"), 1),
+    ):
+        with pytest.raises(
+            BadInput, match=rf"line {wrong}: its columns do not stand under their headings\. Give the table as sonic"
+        ):
+            counters.upload(device=rows.device, text="\n".join(lines), actor="ops", read_at=NOW, now=NOW)
+    with pytest.raises(BadInput, match=r"The first line with figures is line 2$"):
+        counters.upload(device=rows.device, text="hello\n17 of nothing\n", actor="ops", read_at=NOW, now=NOW)
 
 
 def test_platforms_whose_queues_nobody_counts_are_not_polled(rows, queued):

@@ -15,6 +15,7 @@ from policyhub.actions import configs, counters
 from policyhub.domain.errors import BadInput
 from policyhub.management import device_cli
 from policyhub.models import CounterReading, Device
+from policyhub.queries import listings, snapshots
 from tests.support.capture_files import write_capture
 from tests.support.sample_rows import Sample, sample
 
@@ -80,8 +81,10 @@ def test_a_port_that_is_not_counted_and_one_whose_frames_are_not_are_told(
     device: Device, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ("counters", "--format", "csv", "--interface")
-    with pytest.raises(BadInput, match=r"no counters of port Gi1/0/1\. There are those of: -"):
-        run(device, *asked, "Gi1/0/1")
+    for never in ((*asked, "Gi1/0/1"), ("counters",)):
+        assert run(device, *never) == 3
+        said = capsys.readouterr()
+        assert said.out == "" and "never read, so nothing is known. Read it now: policyhub device counters" in said.err
     keep(device, 0, 100)
     with pytest.raises(BadInput, match="There are those of: Gi1/0/1"):
         run(device, *asked, "Gi1/0/2")
@@ -137,3 +140,23 @@ def test_a_class_that_is_given_wrong_is_told(device: Device, text: str) -> None:
 def test_a_speed_that_is_none_is_a_usage_error(device: Device, speed: str) -> None:
     with pytest.raises(SystemExit):
         run(device, "queues", "--port", "x", "--link", speed)
+
+
+def test_counters_read_again_are_kept_but_are_no_new_version_of_the_configuration(
+    device: Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = (CONFIG, CONFIG, CONFIG.replace("30", "40"), CONFIG.replace("30", "40"), CONFIG, CONFIG)
+    kept = [
+        configs.store(
+            device=device, text=text, counters=f"reading {n}", source="collect", actor="ops", now=NOW + timedelta(minutes=n)
+        )
+        for n, text in enumerate(texts)
+    ]
+    assert device.snapshots.count() == 6, "each has counters of its own"
+    shown = [kept[4].pk, kept[2].pk, kept[0].pk]
+    assert [row.pk for row in snapshots.versions(device.snapshots.all())] == shown
+    assert [row.pk for row in listings.device(device.pk).get().recent_snapshots] == shown
+    assert [row.pk for row in snapshots.pair(device)] == [kept[2].pk, kept[4].pk]
+    assert run(device, "show") == 0
+    told = capsys.readouterr().out
+    assert "last read 2026-11-30 08:05 by ops" in told and told.count("snapshot #") == 3

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from policyhub.actions import audit, inventory, secrets, wishes
+from policyhub.actions import audit, inventory, preflights, secrets, wishes
 from policyhub.domain.errors import BadInput, UnknownPlatform
 from policyhub.models import AuditEntry, Credential, Device, HostKey
 from tests.support.devices import simulated
@@ -29,6 +29,21 @@ def test_import_makes_devices_and_a_second_one_changes_only_what_it_names():
     assert (sw1.host, sw1.platform, sw1.realm.name, sw1.group.name) == ("192.0.2.9", "cisco_ios", "site-a", "edge")
     assert [row.what for row in load("name,host\nsw1,192.0.2.9\n")] == ["same"] and Device.objects.count() == 2
     assert audit.verify().broken is None and AuditEntry.objects.filter(action="device.imported").count() == 3
+
+
+def test_the_same_inventory_again_keeps_the_platform_that_was_found_and_a_new_look_is_asked_for_by_name():
+    text = "name,platform,host\nsw1,detect,192.0.2.1\n"
+    (row,) = load(text)
+    assert row.what == "add" and [note.template for note in row.notes] == ["its platform is found by the preflight"]
+    Device.objects.update(platform="cisco_ios")
+    assert [(row.what, row.changes, row.notes) for row in load(text)] == [("same", (), ())]
+    netbox = '[{"name": "sw1", "primary_ip": {"address": "192.0.2.9/24"}, "platform": {"slug": "junk_os"}}]'
+    assert [row.changes for row in load(netbox, "n.json")] == [(("host", "192.0.2.1", "192.0.2.9"),)]
+    device = Device.objects.get()
+    assert (device.host, device.platform) == ("192.0.2.9", "cisco_ios")
+    preflights.forget([device], actor="ops", now=NOW)
+    assert Device.objects.get().platform == "detect" == device.platform
+    assert load("name,platform\nsw1,cisco_asa\n")[0].changes == (("platform", "detect", "cisco_asa"),)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import asyncssh
 import pytest
 
 from policyhub.actions import configs
+from policyhub.domain.errors import BadInput
 from policyhub.domain.message import Message
 from policyhub.management import device_cli
 from policyhub.models import ConfigSnapshot, Device, Preflight, PreflightResult
@@ -83,3 +84,20 @@ def test_fifty_devices_of_five_platforms_come_from_one_file_and_three_broken_one
             config = configs.latest_config(device)
             assert config.hostname == member.name and config.rule_count > 0
     assert Preflight.objects.get().state == "done"
+
+
+def test_a_failure_is_told_once_with_one_cure_and_an_unreached_device_is_what_the_inventory_says(campus, tmp_path, capsys):
+    key = asyncssh.generate_private_key("ssh-ed25519").export_public_key("openssh").decode()
+    dead = f"dead,sonic,127.0.0.1,{free_port()},campus,{key}\n".replace("\n", "") + "\n"
+    (tmp_path / "two.csv").write_text(f"{HEADER}files,sonic,,,campus,\n{dead}new,detect,,,campus,\n")
+    run("import", str(tmp_path / "two.csv"), "--apply")
+    capsys.readouterr()
+    assert run("preflight", "files", "dead", "new") == 3
+    told = capsys.readouterr().out
+    assert (told.count("check address, port"), told.lower().count("check address"), told.count("no connection")) == (1, 1, 1)
+    assert told.count("its configuration comes from files. Cure: give it an address") == 2
+    marked = [line.split()[1:4] for line in told.splitlines() if line.startswith("[")]
+    assert sorted(marked) == [["dead", "failed", "sonic"], ["files", "failed", "sonic"], ["new", "failed", "?"]]
+    assert run("preflight", "files", "--detect") == 3 and Device.objects.get(name="files").platform == "detect"
+    with pytest.raises(BadInput, match="Name the devices"):
+        run("preflight", "--detect")

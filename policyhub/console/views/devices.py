@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -36,6 +37,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     may, acts = request.user.has_perm, registry.device_acts.all()
     context = {
         "device": device,
+        "read_at": device.snapshots.aggregate(at=Max("taken_at"))["at"],
         "acts": [(act, reverse(act.url_name, args=[pk])) for act in acts if may(act.permission) and act.fits(device)],
         "login_form": DeviceLoginForm(request=request) if may("policyhub.change_credential") else None,
     }

@@ -29,12 +29,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`title` is the line above the header; columns () for lists of `name value` between two lines of dashes."""
+    """`title` is the line above the header; columns () for lists of `name value` between two lines of dashes.
+
+    shifted: numbers of lines, that of the header too, that do not keep the gaps between the columns free.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     lines: tuple[int, ...]
+    shifted: tuple[int, ...] = ()
 
 
 def read_tables(text_lines: Sequence[Line], text: str) -> Iterator[Table]:
@@ -64,7 +68,8 @@ def read_tables(text_lines: Sequence[Line], text: str) -> Iterator[Table]:
         titles = _cells(raw[at - 1], columns)
         title = lines[at - 2].text if at > 1 else ""
         rows = tuple(Row(lines[i].number, dict(zip(titles, _cells(raw[i], columns), strict=True))) for i in body)
-        yield Table(title, tuple(titles), rows, tuple(sorted(numbers)))
+        shifted = tuple(lines[i].number for i in (at - 1, *range(at + 1, end)) if lines[i].text and not _fits(raw[i], columns))
+        yield Table(title, tuple(titles), rows, tuple(sorted(numbers)), shifted)
         at = end
 
 

@@ -31,14 +31,16 @@ def series(text: str, read_at: datetime | None = None) -> CounterText:
     titles = {
         line.number for line in lines if TITLE.match(line.text) or ECHO.match(line.text) or not any(map(str.isdigit, line.text))
     }
+    shifted: list[int] = []
     for table in read_tables(lines, text):
+        shifted += table.shifted
         found += _table(table, read_at)
         titles.add(table.lines[0])
     if not found and text.lstrip().startswith("{"):
         for root in read_json(lines).roots:
             found += _json(root, read_at)
     read = titles.union(one.line for one in found)
-    return CounterText(tuple(found), tuple(line.number for line in lines if line.number not in read))
+    return CounterText(tuple(found), tuple(line.number for line in lines if line.number not in read), tuple(shifted))
 
 
 def is_series(table: Table) -> bool:
