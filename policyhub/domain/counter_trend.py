@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 
 from policyhub.domain.counter_series import CounterSeries
@@ -18,6 +19,23 @@ TROUBLE = re.compile(
     r"drop|discard|pfc|pause|ecn|ce_mark|wred|\bred\b|exceed|violat|overlimit|overflow|storm|_ovr|_drp|_err|\berror",
     re.IGNORECASE,
 )
+
+
+DROPS = re.compile(r"drop|discard|_drp", re.IGNORECASE)
+MARKS = re.compile(r"ecn|ce_mark", re.IGNORECASE)
+PAUSES = re.compile(r"pfc|pause", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """What a counter of a queue counts, in the order in which people look at them. OTHER: levels, rates, errors, times."""
+
+    PACKETS = "packets"
+    BYTES = "bytes"
+    DROPS = "drops"
+    DROPPED_BYTES = "dropped-bytes"
+    MARKS = "marks"
+    PAUSES = "pauses"
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +66,18 @@ class Trend:
     def is_trouble(self) -> bool:
         """Whether it counts drops, pauses, marks of congestion or errors."""
         return TROUBLE.search(self.name) is not None
+
+    @property
+    def kind(self) -> Kind:
+        if not self.is_counter:
+            return Kind.OTHER
+        if DROPS.search(self.name):
+            return Kind.DROPPED_BYTES if self.unit == "bytes" else Kind.DROPS
+        for words, kind in ((MARKS, Kind.MARKS), (PAUSES, Kind.PAUSES)):
+            if words.search(self.name):
+                return kind
+        sums = {"packets": Kind.PACKETS, "bytes": Kind.BYTES}
+        return Kind.OTHER if self.is_trouble else sums.get(self.unit, Kind.OTHER)
 
     @property
     def value(self) -> float | None:

@@ -48,7 +48,9 @@ def as_html(report: Report, words: Words = ENGLISH) -> str:
 
 def _device(device: Device, words: Words) -> str:
     config = device.config
-    about = " · ".join([config.platform, escape(device.file), *figures(device, words)])
+    # a file without a hostname is called by its path already
+    file = [escape(device.file)] if config.hostname else []
+    about = " · ".join([config.platform, *file, *figures(device, words)])
     heads = ("Severity", "Check", "Rule", "Lines", "What was found")
     head = "".join(f"<th>{words.gettext(text)}</th>" for text in heads)
     rows = "".join(_row(finding, words) for finding in device.findings)

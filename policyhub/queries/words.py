@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from policyhub.domain.message import Message
+from policyhub.domain.message import Message, joined, seamed
 
 Text = str | Promise
 
@@ -51,6 +51,7 @@ WORDS: dict[str, Text] = {
     "router": _("router"),
     "bastion": _("bastion"),
     "expiry": _("expiry"),
+    "harm": _("harm"),
     "system": _("the system"),
     "host key changed": _("host key changed"),
     "login refused": _("login refused"),
@@ -92,9 +93,14 @@ def said(template: str, values: Mapping[str, Any] | None) -> str:
         return ""
     translated = gettext(template)
     try:
-        return translated % {key: word(value) for key, value in values.items()} if values else translated
+        return joined(translated % {key: _part(value) for key, value in values.items()}) if values else translated
     except (KeyError, TypeError, ValueError):
         return translated
+
+
+def _part(value: Any) -> Any:
+    is_message = isinstance(value, Message) or (isinstance(value, Mapping) and "text" in value)
+    return seamed(word(value)) if is_message else word(value)
 
 
 def kept(stored: Any, plain: str) -> str:

@@ -372,6 +372,15 @@ def test_text_names_findings_and_what_to_do(capsys, asa):
     assert out.rstrip().splitlines()[-1].endswith("in 1 device")
 
 
+@pytest.mark.parametrize(("form", "heading"), [("text", "{}  cisco_asa"), ("html", "<h2>{}</h2>")])
+def test_a_file_without_a_hostname_is_named_once_in_its_heading(capsys, tmp_path, form, heading):
+    nameless = write(tmp_path / "nameless.cfg", ASA.replace("hostname fw-test\n", ""))
+    check(nameless, "--format", form)
+    told = capsys.readouterr().out
+    above = told[: told.index("shadowed-rule")]
+    assert heading.format(nameless) in above and above.count(str(nameless)) == 1
+
+
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "csv", "html"])
 def test_two_runs_print_the_same(capsys, asa, form):
     check(asa, "--format", form)

@@ -18,9 +18,11 @@ from flowguard.console import labels as traffic
 from flowguard.domain import guardrails, judgement
 from policyhub.checks import evidence
 from policyhub.checks.catalogue import texts
+from policyhub.checks.overbroad_rule import TOO_MANY
 from policyhub.checks.registry import Check, all_checks
 from policyhub.console import labels
 from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.message import Message
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("policyhub", "flowguard")
@@ -207,3 +209,11 @@ def test_stored_message_is_read_in_the_readers_language() -> None:
 @pytest.mark.parametrize("values", [None, {}, {"other": 1}, {"dscp": "x"}])
 def test_stored_message_with_unfit_values_is_shown_not_broken(values: dict[str, object] | None) -> None:
     assert "retransmissions" in labels.said(judgement.ROSE, values)
+
+
+def test_figures_of_a_stored_sentence_stand_apart_from_chinese_words() -> None:
+    count = Message("%(count)s addresses", {"count": "768"})
+    many = Message(TOO_MANY, {"sources": Message("any address"), "destinations": count, "services": count, "times": 3})
+    with translation.override("zh-hans"):
+        for told in (labels.said(many.template, many.as_json()["values"]), many.read(gettext)):  # type: ignore[arg-type]
+            assert "可访问 768 个地址的 768 个地址：" in told and told.startswith("任意地址可访问"), told

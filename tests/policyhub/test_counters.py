@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -179,12 +180,33 @@ def test_the_page_shows_value_growth_reset_and_why_something_is_not_known(rows, 
         at = NOW + timedelta(minutes=15 * number)
         counters.keep(rows.device, text(drops=drops, depth=3 - number), origin="poll", read_at=at)
     page = admin.get(place).content.decode()
-    assert "1.00\u00a0/s" in page and "<polyline" in page and "a level, which does not grow" in page
+    assert "1.00\u00a0/s" in page and "<polyline" in page and "Drops, from 0 to 1.00\u00a0/s" in page
     assert "1 line with figures was not understood" in page and "reset" not in page
     counters.keep(rows.device, text(drops=5), origin="poll", read_at=NOW + timedelta(hours=2))
     page = admin.get(place, {"only": "trouble"}).content.decode()
     assert "the counter was reset between the last two readings" in page and "pkts output" not in page
     assert "没有读懂" in person(rows.admin, "zh-hans").get(place).content.decode()
+
+
+def test_the_page_has_a_row_for_each_port_and_queue_and_only_the_columns_that_something_counts(rows, admin):
+    head = "     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes"
+    dashes = "---------  -----  --------------  ---------------  -----------  ------------"
+    Device.objects.filter(pk=rows.device.pk).update(platform="sonic")
+    rows.device.refresh_from_db()
+    for minutes in (0, 1, 2):
+        count = 1000 + 600 * minutes**2
+        table = [
+            f"Ethernet{port}    UC{queue}{count:>16}{count * 100:>17}{0:>13}{'N/A':>14}" for port in (0, 4) for queue in (0, 1)
+        ]
+        pauses = "  Port Rx    PFC0    PFC3\n---------  ------  ------\nEthernet0       0       7\n"
+        printed = "\n".join((head, dashes, *table, "", pauses))
+        counters.keep(rows.device, printed, origin="poll", read_at=NOW + timedelta(minutes=minutes))
+    page = admin.get(f"/devices/{rows.device.pk}/counters/").content.decode()
+    assert page.count("<tr data-row>") == 6, "four queues and two priorities"
+    titles = re.findall(r'<th class="num">([^<]+)</th>', page)
+    assert titles == ["Packets", "Bytes", "Drops", "Dropped bytes", "Pauses"]
+    assert "+30\u00a0/s" in page and "+24.0\u00a0kbit/s" in page and "Bytes, from 0 to 24.0\u00a0kbit/s" in page
+    assert page.count("the device printed no number") == 8, "each unknown on hover and for screen readers"
 
 
 def test_the_page_asks_the_same_number_of_queries_however_much_was_read(rows, admin):

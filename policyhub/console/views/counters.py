@@ -24,12 +24,14 @@ def index(request: HttpRequest, pk: int) -> HttpResponse:
     wish = form.wish()
     seen = counters.counted(device)
     found = counters.fitting(seen.trends, text=wish["q"], only_trouble=wish["only"] == "trouble")
-    shown = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    kinds = counters_view.columns(found)
+    shown = Paginator(counters_view.grouped(found), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "device": device,
         "form": form,
         "page": shown,
-        "rows": [counters_view.row(trend) for trend in shown.object_list],
+        "columns": [counters_view.TITLES[kind] for kind in kinds],
+        "rows": [counters_view.row(trends, kinds) for trends in shown.object_list],
         "seen": seen,
         "troubled": sum(1 for trend in seen.trends if trend.is_trouble and trend.value),
         "reset_at": max((trend.reset_at for trend in seen.trends if trend.reset_at), default=None),

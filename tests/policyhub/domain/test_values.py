@@ -151,6 +151,23 @@ def test_messages_are_kept_whole_and_read_in_any_language() -> None:
     assert str(spoken("50 % off")) == "50 % off" and spoken(inner) is inner
 
 
+def test_chinese_keeps_a_space_beside_the_figures_of_a_sentence_inside_another() -> None:
+    chinese = {
+        "%(who)s may reach %(what)s": "%(who)s可访问%(what)s的服务",
+        "%(n)s addresses": "%(n)s 个地址",
+        "any": "任意地址",
+    }.get
+    some, every = Message("%(n)s addresses", {"n": "768"}), Message("any")
+    for who, what, told in (
+        (every, some, "任意地址可访问 768 个地址的服务"), (some, every, "768 个地址可访问任意地址的服务"),
+        ("h1", "网1", "h1可访问网1的服务"),
+    ):  # fmt: skip
+        message = Message("%(who)s may reach %(what)s", {"who": who, "what": what})
+        assert message.read(lambda text: chinese(text)) == told
+        assert Message("%(x)s", {"x": message}).read(lambda text: chinese(text, text)) == told
+    assert str(Message("%(who)s may reach %(what)s", {"who": every, "what": some})) == "any may reach 768 addresses"
+
+
 def test_severities_are_ranked_and_findings_have_a_stable_name() -> None:
     assert [severity.rank for severity in Severity] == [4, 3, 2, 1, 0]
     one = Finding("PH001", "zombie", Severity.LOW, "p", "r", (1,), Message("a"))
