@@ -13,7 +13,7 @@ from policyhub.domain.change import Commands
 from policyhub.domain.device_config import DeviceConfig, Interface
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
-from policyhub.domain.mirroring import Mirror, MirrorDrafts, MirrorEnds, MirrorKind
+from policyhub.domain.mirroring import Copied, Mirror, MirrorDrafts, MirrorEnds, MirrorKind
 from policyhub.domain.qos import CS1, DF
 
 PORT = re.compile(r"[A-Za-z0-9][\w./:@-]{0,62}")
@@ -24,6 +24,7 @@ UNMARKED = gettext_noop("The platform has no command for the mark of ERSPAN: see
 TOO_SLOW = gettext_noop(
     "The destination is too slow: copies will be lost. Mirror one direction, filter, or give it a faster port."
 )
+TOO_SLOW_ONE_WAY = gettext_noop("The destination is too slow: copies will be lost. Filter, or give it a faster port.")
 NEARLY_TOO_SLOW = gettext_noop("The mean load leaves little room: bursts will overrun the destination, and copies will be lost.")
 SPEED_UNKNOWN = gettext_noop("Whether the destination is fast enough is not known: give --rate or --counters, and --capacity.")
 LOSSLESS_COPIES = gettext_noop(
@@ -232,7 +233,7 @@ def _notes(found: Proposal, source: Interface, config: DeviceConfig) -> list[Mes
     known = not config.interfaces or any(port.has(mirror.origin) for port in config.interfaces)
     is_foreign = mirror.kind is MirrorKind.ERSPAN and not known
     rows = (
-        (found.fits is False, TOO_SLOW),
+        (found.fits is False, TOO_SLOW if mirror.copied is Copied.BOTH else TOO_SLOW_ONE_WAY),
         (found.fits is True and (found.use or 0) > NEARLY_FULL, NEARLY_TOO_SLOW),
         (found.fits is None, SPEED_UNKNOWN),
         (any(row.enabled or row.priorities for row in config.losslessness), LOSSLESS_COPIES),

@@ -162,6 +162,13 @@ def test_a_probe_vlan_that_is_there_is_neither_made_nor_taken_away() -> None:
     )
     other = proposed("cisco_ios", Wish("GigabitEthernet1/0/1", vlan=99), ios).commands
     assert other.lines[:2] == ("vlan 99", " remote-span") and other.inverse[-1] == " no remote-span"
+    ranged = "vlan 5,990-1000\n remote-span\n!\n" + ios.replace("vlan 999", "vlan 7")
+    assert proposed("cisco_ios", Wish("GigabitEthernet1/0/1", vlan=999), ranged).commands.inverse == ("no monitor session 1",)
+    ports = "interface Ten-GigabitEthernet1/0/1\n#\ninterface Ten-GigabitEthernet1/0/2\n"
+    for vlans, made in (("vlan 990 to 1000\n#\n", False), ("vlan 1 5 990 to 998\n#\n", True), ("vlan 9990\n#\n", True)):
+        wish = Wish("Ten-GigabitEthernet1/0/1", destination="Ten-GigabitEthernet1/0/2", vlan=999)
+        found = proposed("h3c_comware", wish, vlans + ports).commands
+        assert ("undo vlan 999" in found.inverse, found.lines[0] == "vlan 999") == (made, made), vlans
     h3c = "vlan 999\n#\ninterface Ten-GigabitEthernet1/0/1\n#\ninterface Ten-GigabitEthernet1/0/2\n"
     found = proposed(
         "h3c_comware", Wish("Ten-GigabitEthernet1/0/1", destination="Ten-GigabitEthernet1/0/2", vlan=999), h3c

@@ -6,6 +6,7 @@ import re
 
 from policyhub.domain.change import Commands
 from policyhub.domain.mirroring import Mirror, MirrorDrafts, MirrorKind, numbers_in
+from policyhub.vendorkit.vlan_sections import vlan_sections
 
 SESSION = re.compile(r"^monitor session (\d+)\b", re.MULTILINE | re.IGNORECASE)
 READS = ("show monitor session all",)
@@ -20,7 +21,8 @@ def draft(wish: Mirror, running: str) -> Commands:
     if wish.kind is MirrorKind.SPAN:
         lines.append(f"{session} destination interface {wish.destination} encapsulation replicate")
         return Commands(tuple(lines), tuple(undo), READS)
-    if not re.search(rf"^vlan {wish.vlan}[ \t\r]*\n(?:[ \t].*\n)*?[ \t]+remote-span\b", running, re.MULTILINE):
+    if not any(re.search(r"^[ \t]+remote-span\b", body, re.MULTILINE) for body in vlan_sections(running, wish.vlan or 0)):
+        # the VLAN itself stays: a VTP server has VLANs that its running configuration does not show
         lines[:0] = [f"vlan {wish.vlan}", " remote-span"]
         undo += [f"vlan {wish.vlan}", " no remote-span"]
     lines.append(f"{session} destination remote vlan {wish.vlan}")

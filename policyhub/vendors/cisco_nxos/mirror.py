@@ -18,10 +18,9 @@ def draft(wish: Mirror, running: str) -> Commands:
     session, reads = f"monitor session {wish.number}", (f"show monitor session {wish.number}",)
     undo = [f"no {session}"]
     if wish.kind is MirrorKind.SPAN:
-        routed = _is_routed(wish.destination, running)
-        port = [f"interface {wish.destination}", *(["  switchport"] if routed else []), "  switchport monitor"]
+        port, port_undo = _destination(wish.destination, running)
         body = [f"  source interface {wish.source} {wish.copied}", f"  destination interface {wish.destination}", "  no shut"]
-        undo += [f"interface {wish.destination}", "  no switchport monitor", *(["  no switchport"] if routed else [])]
+        undo += port_undo
         return Commands((*port, session, *body), tuple(undo), reads)
     known = ORIGIN.search(running)
     if known and known[1] != wish.origin:
@@ -41,10 +40,15 @@ def draft(wish: Mirror, running: str) -> Commands:
     return Commands(tuple(lines), tuple(undo), reads)
 
 
-def _is_routed(port: str, running: str) -> bool:
-    """Whether its section says so; the default of a port depends on the model."""
+def _destination(port: str, running: str) -> tuple[list[str], list[str]]:
+    """What makes the port a destination, and back; nothing of what its section says already. Its default depends on the model."""
     section = re.search(rf"^interface {re.escape(port)}[ \t\r]*\n((?:[ \t].*\n?)*)", running, re.MULTILINE | re.IGNORECASE)
-    return section is not None and re.search(r"^[ \t]+no switchport\s*$", section[1], re.MULTILINE) is not None
+    known = {" ".join(line.split()).lower() for line in section[1].splitlines()} if section else set()
+    if "switchport monitor" in known:
+        return [], []
+    routed = "no switchport" in known
+    lines = [f"interface {port}", *(["  switchport"] if routed else []), "  switchport monitor"]
+    return lines, [f"interface {port}", "  no switchport monitor", *(["  no switchport"] if routed else [])]
 
 
 MIRRORS = MirrorDrafts(range(1, 33), frozenset({MirrorKind.SPAN, MirrorKind.ERSPAN}), numbers_in(SESSION), draft)

@@ -6,6 +6,7 @@ import re
 
 from policyhub.domain.change import Commands
 from policyhub.domain.mirroring import Copied, Mirror, MirrorDrafts, MirrorKind, numbers_in
+from policyhub.vendorkit.vlan_sections import vlan_sections
 
 SESSION = re.compile(r"^[ \t]*mirroring-group (\d+)\b", re.MULTILINE | re.IGNORECASE)
 WAYS = {Copied.RX: "inbound", Copied.TX: "outbound", Copied.BOTH: "both"}
@@ -21,7 +22,7 @@ def draft(wish: Mirror, running: str) -> Commands:
     if wish.kind is MirrorKind.RSPAN:
         lines = [f"{group} remote-source", f"{group} remote-probe vlan {wish.vlan}", source]
         lines.append(f"{group} monitor-egress {wish.destination}")
-        if not re.search(rf"^vlan {wish.vlan}\b", running, re.MULTILINE):
+        if not vlan_sections(running, wish.vlan or 0):
             lines[:0] = [f"vlan {wish.vlan}", " undo mac-address mac-learning enable", " quit"]
             undo.append(f"undo vlan {wish.vlan}")
     else:

@@ -228,6 +228,12 @@ def test_load_is_held_against_the_capacity_of_the_destination(bps: float | None,
     assert bool(found.notes) == bool(note)
 
 
+def test_one_direction_is_not_advised_to_whom_mirrors_one() -> None:
+    for copied, advised in ((Copied.BOTH, True), (Copied.RX, False), (Copied.TX, False)):
+        (note,) = asked(replace(SPAN, copied=copied), load=Load("given", 11e9, 0.0)).notes
+        assert "too slow" in str(note) and "faster port" in str(note) and ("Mirror one direction" in str(note)) is advised
+
+
 def test_the_way_to_the_collector_has_the_capacity_that_is_given() -> None:
     assert asked(ERSPAN, load=Load("given", 1e9, 0.0)).fits is None
     assert asked(replace(ERSPAN, capacity_bps=2e9), load=Load("given", 1e9, 0.0)).use == 0.5
@@ -239,6 +245,14 @@ def test_nxos_has_one_origin_for_all_sessions() -> None:
     assert not any("origin" in line for line in (*found.lines, *found.inverse))
     with pytest.raises(CannotRender, match=r"Give --origin 10\.0\.0\.1"):
         propose(replace(ERSPAN, origin="10.0.0.2"), CONFIG, NXOS, running, NOTHING)
+
+
+def test_nxos_leaves_a_port_that_is_a_destination_already() -> None:
+    running = "interface Eth2\n  switchport\n  Switchport  monitor\ninterface Eth1\n"
+    found = propose(Wish("Eth1", destination="Eth2"), CONFIG, NXOS, running, NOTHING).commands
+    assert found.lines[0] == "monitor session 1" and found.inverse == ("no monitor session 1",)
+    other = propose(Wish("Eth1", destination="Eth2"), CONFIG, NXOS, "interface Eth1\n  switchport monitor\n", NOTHING).commands
+    assert "  no switchport monitor" in other.inverse
 
 
 def test_nxos_makes_a_routed_port_routed_again() -> None:
