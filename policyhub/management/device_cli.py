@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.reading import read_text
 from policyhub.management import counters_cli, onboarding_cli, queues_cli, terminal
+from policyhub.management.inputs import text_of
 
 if TYPE_CHECKING:
     from policyhub.models import Device
@@ -208,12 +209,9 @@ def _collect_one(device: Device) -> PolicyHubError | None:
 def _import_config(args: argparse.Namespace) -> int:
     from policyhub.actions import configs
 
-    device, text = terminal.device(args.name), _text(args.file)
-    if not text.strip():
-        raise BadInput(f"{args.file} is empty")
-    shot = configs.store(
-        device=device, text=text, counters=_text(args.counters), source="upload", actor=ACTOR, now=terminal.now()
-    )
+    device, text = terminal.device(args.name), text_of(str(args.file))  # as `check` reads it: GBK and packed ones, too
+    counters = text_of(str(args.counters)) if args.counters else ""
+    shot = configs.store(device=device, text=text, counters=counters, source="upload", actor=ACTOR, now=terminal.now())
     terminal.say(f"{device.name}: {shot.lines} lines, {shot.rules} rules, {shot.unparsed} not understood")
     return 0
 

@@ -42,10 +42,10 @@ def bound(host: str, port: int, kind: socket.SocketKind = socket.SOCK_DGRAM) -> 
         sock.bind((host, port))
         if kind == socket.SOCK_STREAM:
             sock.listen()
-    except OSError as error:
+    except (OSError, OverflowError) as error:  # a number that is no port
         sock.close()
         said = gettext_noop("port %(port)s of %(host)s cannot be had (%(why)s). Choose another with --port")
-        raise BadInput.of(said, port=port, host=host, why=error.strerror or error) from error
+        raise BadInput.of(said, port=port, host=host, why=getattr(error, "strerror", None) or error) from error
     sock.setblocking(False)
     return sock
 

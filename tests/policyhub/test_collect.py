@@ -102,11 +102,13 @@ def test_collect_of_several_says_which_failed_and_exits_3(capsys):
 
 
 def test_configuration_from_a_file_serves_platforms_without_ssh(tmp_path, capsys):
-    (tmp_path / "fw.txt").write_text("hostname fw1\naccess-list outside extended permit tcp any host 192.0.2.1 eq 443\n")
-    (tmp_path / "bad.txt").write_bytes(b"hostname \xff\xfe")
+    text = "hostname fw1\naccess-list outside remark 核心\naccess-list outside extended permit tcp any host 192.0.2.1 eq 443\n"
+    (tmp_path / "fw.txt").write_bytes(text.encode("gbk"))
+    (tmp_path / "bad.txt").write_bytes(b"hostname \0")
     run(device_cli, "add", "fw1", "--platform", "cisco_asa")
     assert run(device_cli, "import-config", "fw1", str(tmp_path / "fw.txt")) == 0
     assert "1 rules" in capsys.readouterr().out
+    assert "access-list outside remark 核心" in configs.shown(ConfigSnapshot.objects.get())
     with pytest.raises(BadInput, match="byte 9"):
         run(device_cli, "import-config", "fw1", str(tmp_path / "bad.txt"))
     with pytest.raises(DeviceClosed, match="comes from files"):

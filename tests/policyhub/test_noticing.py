@@ -93,6 +93,12 @@ def test_other_messages_and_other_devices_change_nothing(text):
     assert not Device.objects.exclude(collect_due_at=None).exists()
 
 
+@pytest.mark.parametrize("port", [65536, 10**30, -1])
+def test_a_number_that_is_no_port_is_refused_in_one_line(port):
+    with pytest.raises(BadInput, match="Choose another with --port"):
+        syslog_listener.bound("127.0.0.1", port)
+
+
 def test_every_platform_with_a_network_operating_system_knows_its_change_message():
     shells = {profile.platform for profile in profiles() if profile.shell}
     assert {profile.platform for profile in profiles() if not profile.changed} == shells
