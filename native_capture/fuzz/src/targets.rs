@@ -82,7 +82,7 @@ fn transport(bytes: &[u8]) {
         if let Some((number, event)) = table.observe(key, 0, &packet) {
             let flow = table.flow(number);
             assert!(flow.first_ns <= flow.last_ns && flow.last_ns == now_ns && flow.packets() <= given);
-            assert_eq!(flow.marks().iter().map(|(_, mark)| mark.bytes).sum::<u64>(), flow.bytes());
+            assert_eq!(table.marks(number).iter().map(|(_, mark)| mark.bytes).sum::<u64>(), flow.bytes());
             assert_eq!(table.key(number), key);
             assert!(flow.packets() < given || alone.is_none_or(|alone| alone == event));
         }

@@ -58,7 +58,7 @@ impl Breach {
             name,
             key: flows.key(number),
             server_port: flows.server_port(number),
-            who: flows.flow(number).dscp.who,
+            who: flows.sender(number),
             dscp,
             new_flow,
             changed_to: None,
@@ -121,7 +121,7 @@ fn note_payload(flows: &mut FlowTable, ground: &Ground, flow: u32, event: TcpEve
     if packet.name != 0 {
         flows.name_server(flow, packet.name);
     }
-    if packet.signature != 0 && !event.retransmitted {
+    if packet.signature != 0 && !event.retransmitted() {
         flows.sighted(flow, packet, &ground.signatures);
     }
 }
@@ -139,7 +139,7 @@ fn judge(
         return;
     }
     if let Some(name) = breach_of(flows, ground, bundle, flow, packet) {
-        let new_flow = flows.flow_mut(flow).dscp.first_time(packet.dscp, Counted::Offence);
+        let new_flow = flows.first_time(flow, packet.dscp, Counted::Offence);
         breach(Breach::of(flows, flow, name, packet.dscp, new_flow));
     }
 }
@@ -151,11 +151,7 @@ pub(crate) fn is_judged(packet: &Packet) -> bool {
 
 /// Is the mark its sender's own?
 fn breach_of(flows: &mut FlowTable, ground: &Ground, bundle: &Bundle, number: u32, packet: &Packet) -> Option<Name> {
-    if flows.flow(number).who_version != ground.generation {
-        let key = flows.key(number);
-        let who = bundle.find(&ground.realms[usize::from(key.realm)], key.version, key.src);
-        let flow = flows.flow_mut(number);
-        (flow.dscp.who, flow.who_version) = (who, ground.generation);
-    }
-    bundle.breach(flows.flow(number).dscp.who, packet.dscp)
+    let find = |key: &FlowKey| bundle.find(&ground.realms[usize::from(key.realm)], key.version, key.src);
+    let sender = flows.sender_in(number, ground.generation, find);
+    bundle.breach(sender, packet.dscp)
 }

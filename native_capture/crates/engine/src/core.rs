@@ -208,7 +208,7 @@ impl Core {
     }
 
     /// The rest, where no other point may show the packet again. `seen`: what the table of this shard says.
-    #[inline]
+    #[inline(always)]
     fn account_alone(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) {
         let (flow, event) = self.note(shard, seen, number, packet);
         self.count_tcp(number, packet, event);
@@ -279,7 +279,7 @@ impl Core {
         if again.flow == NO_FLOW {
             return;
         }
-        self.flows.flow_mut(again.flow).dscp.matched(again.first_dscp);
+        self.flows.matched(again.flow, again.first_dscp);
         let (before, now) = (again.from_look, Look::of(packet));
         if before == now {
             return;
@@ -290,7 +290,7 @@ impl Core {
         if before.dscp == now.dscp {
             return;
         }
-        let new_flow = self.flows.flow_mut(again.flow).dscp.first_time(before.dscp, Counted::Rewrite);
+        let new_flow = self.flows.first_time(again.flow, before.dscp, Counted::Rewrite);
         let change = (Name::DscpRewritten, before.dscp, Some(now.dscp));
         self.offend(again.flow, number, packet, change, new_flow);
     }
@@ -414,11 +414,8 @@ fn unmatched(flows: &mut Flows, gone: &Gone, running: u32, vanished: &mut Vec<Go
     if let Some(path) = path.as_mut().filter(|_| gone.flow != NO_FLOW) {
         path.ended(gone, running);
     }
-    if gone.flow != NO_FLOW && gone.points.count_ones() == 1 {
-        let marks = &mut flows.flow_mut(gone.flow).dscp;
-        marks.unmatched(gone.first_dscp);
-        if marks.was_matched() {
-            vanished.push(*gone);
-        }
+    let is_lost = gone.flow != NO_FLOW && gone.points.count_ones() == 1;
+    if is_lost && flows.unmatched(gone.flow, gone.first_dscp) {
+        vanished.push(*gone);
     }
 }

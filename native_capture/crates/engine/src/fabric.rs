@@ -87,7 +87,7 @@ impl Core {
                 name,
                 key: &key,
                 server_port: key.dport,
-                who: self.flows.flow(gone.flow).dscp.who,
+                who: self.flows.sender(gone.flow),
                 dscp: gone.first_dscp,
                 point,
                 ts_ns: gone.first_ns,

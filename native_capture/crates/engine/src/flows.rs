@@ -2,7 +2,7 @@
 //! conversation belongs to depends on its endpoints alone, never on how many threads there are.
 
 use nc_decode::Packet;
-use nc_flow::{ports, Ahead, Flow, FlowKey, FlowTable, Limits, ResponseTimes, Service};
+use nc_flow::{ports, Ahead, Counted, Flow, FlowKey, FlowTable, Limits, ResponseTimes, Service};
 
 use crate::core::NO_FLOW;
 
@@ -72,9 +72,29 @@ impl Flows {
         table.flow(number)
     }
 
-    pub fn flow_mut(&mut self, number: u32) -> &mut Flow {
+    fn at_mut(&mut self, number: u32) -> (&mut FlowTable, u32) {
         let (shard, number) = self.place(number);
-        self.tables[shard].flow_mut(number)
+        (&mut self.tables[shard], number)
+    }
+
+    pub fn first_time(&mut self, number: u32, dscp: u8, what: Counted) -> bool {
+        let (table, number) = self.at_mut(number);
+        table.first_time(number, dscp, what)
+    }
+
+    pub fn matched(&mut self, number: u32, dscp: u8) {
+        let (table, number) = self.at_mut(number);
+        table.matched(number, dscp);
+    }
+
+    pub fn unmatched(&mut self, number: u32, dscp: u8) -> bool {
+        let (table, number) = self.at_mut(number);
+        table.unmatched(number, dscp)
+    }
+
+    pub fn sender(&self, number: u32) -> u32 {
+        let (table, number) = self.at(number);
+        table.sender(number)
     }
 
     pub fn key(&self, number: u32) -> FlowKey {
@@ -101,6 +121,11 @@ impl Flows {
 
     pub fn hold_gone(&mut self) {
         self.tables.iter_mut().for_each(FlowTable::hold_gone);
+    }
+
+    /// How many answers of a service were timed.
+    pub fn answers(&self, service: &Service) -> u64 {
+        self.tables.iter().filter_map(|table| table.responses(service)).map(ResponseTimes::count).sum()
     }
 
     /// Times from request to first response of a service; None when it answered nothing.

@@ -294,12 +294,14 @@ fn measured(flows: &FlowTable, [one, other]: [u32; 2]) -> Option<u32> {
 }
 
 fn rows(core: &Core, services: Services) -> Vec<ServiceRow<'_>> {
-    let mut all: Vec<_> = services.into_iter().map(|(key, sum)| (core.flows.responses(&key.1), key, sum)).collect();
-    all.sort_unstable_by_key(|(times, key, sum)| {
-        let answers = times.as_ref().map_or(0, ResponseTimes::count);
-        (std::cmp::Reverse((answers, sum.sums.conversations)), *key)
-    });
-    all.into_iter().take(ROWS).map(|(times, key, sum)| row(core, key, sum, times.as_ref())).collect()
+    let mut all: Vec<_> = services.into_iter().map(|(key, sum)| (core.flows.answers(&key.1), key, sum)).collect();
+    let rank = |(answers, key, sum): &(u64, Key, Sum)| (std::cmp::Reverse((*answers, sum.sums.conversations)), *key);
+    if all.len() > ROWS {
+        all.select_nth_unstable_by_key(ROWS, rank);
+        all.truncate(ROWS);
+    }
+    all.sort_unstable_by_key(rank);
+    all.into_iter().map(|(_, key, sum)| row(core, key, sum, core.flows.responses(&key.1).as_ref())).collect()
 }
 
 fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {

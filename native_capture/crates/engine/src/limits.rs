@@ -60,7 +60,7 @@ impl Usage {
 impl Core {
     /// Is the sender within its hours and its peak? A flow that began within its hours and has moved much by now is bulk.
     pub(crate) fn judge_limits(&mut self, number: u32, point: u16, packet: &Packet) {
-        let who = self.flows.flow(number).dscp.who;
+        let who = self.flows.sender(number);
         let Some(bundle) = self.judge.bundle().cloned() else { return };
         let (Some(identity), Some(usage)) = (bundle.identity(who), self.limits.0.get_mut(who as usize)) else { return };
         let is_over = usage.is_over(identity, packet);
@@ -79,7 +79,7 @@ impl Core {
     }
 
     fn exceed(&mut self, number: u32, point: u16, packet: &Packet, name: Name, what: Counted) {
-        let new_flow = self.flows.flow_mut(number).dscp.first_time(packet.dscp, what);
+        let new_flow = self.flows.first_time(number, packet.dscp, what);
         self.offend(number, point, packet, (name, packet.dscp, None), new_flow);
     }
 }

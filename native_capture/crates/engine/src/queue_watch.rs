@@ -49,7 +49,7 @@ impl Core {
     }
 
     fn is_core(&self, flow: u32) -> bool {
-        let who = if flow == NO_FLOW { 0 } else { self.flows.flow(flow).dscp.who };
+        let who = if flow == NO_FLOW { 0 } else { self.flows.sender(flow) };
         let identity = self.judge.bundle().and_then(|bundle| bundle.identity(who));
         identity.is_some_and(|identity| identity.core)
     }
@@ -86,9 +86,9 @@ impl Core {
         for (flow, packets, bytes) in slice.fillers.iter().filter(|(flow, ..)| *flow != NO_FLOW) {
             let key = self.flows.key(*flow);
             let server_port = self.flows.server_port(*flow);
-            let record = self.flows.flow(*flow);
             let of_class = |mark: &u8| queues.class_of(port, *mark) == class;
-            let marks = record.marks();
+            let (flows, number) = self.flows.at(*flow);
+            let marks = flows.marks(number);
             let inside = marks.iter().filter(|(mark, _)| of_class(mark)).max_by_key(|(_, count)| count.packets);
             let Some(dscp) = inside.or(marks.first()).map(|(mark, _)| *mark) else { continue };
             let service = ServerPort::of(server_port);
@@ -105,7 +105,7 @@ impl Core {
                     senders.push(Sender {
                         key,
                         server_port,
-                        who: record.dscp.who,
+                        who: flows.sender(number),
                         dscp,
                         packets: *packets,
                         bytes: *bytes,

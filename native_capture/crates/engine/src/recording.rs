@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use nc_flow::{DscpCount, Flow, FlowTable, Gone};
+use nc_flow::{DscpCount, FlowTable, Gone};
 use nc_records::{renumber, write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
 
 use crate::account::Ground;
@@ -81,9 +81,13 @@ impl Recorder {
         let [one, other] = ways.map(|way| flows.flow(way).packets() > 0);
         match (one, other) {
             (true, true) => {
-                let [first, second] = ways.map(|way| record(flows, ground, way, ended));
-                let (first, second) = if answers(&first) { (second, first) } else { (first, second) };
-                self.write(&first, Some(&second));
+                // One after the other and not as an array: a record is large, and moving it would cost as much as writing it.
+                let first = record(flows, ground, ways[0], ended);
+                let second = record(flows, ground, ways[1], ended);
+                match answers(&first) {
+                    true => self.write(&second, Some(&first)),
+                    false => self.write(&first, Some(&second)),
+                }
             }
             (false, false) => {}
             _ => self.write(&record(flows, ground, ways[usize::from(other)], ended), None),
@@ -121,7 +125,9 @@ impl Recorder {
         if !is_end && !self.is_full() {
             return None;
         }
-        let (mut bytes, mut count) = (std::mem::take(&mut self.bytes), 0);
+        // The next one will be as long.
+        let next = Vec::with_capacity(if is_end { 0 } else { self.bytes.capacity() });
+        let (mut bytes, mut count) = (std::mem::replace(&mut self.bytes, next), 0);
         match &mut self.writer {
             Writer::Columns(block) if block.rows() > 0 => bytes = block.take(),
             Writer::Ipfix(writer) => {
@@ -314,7 +320,7 @@ fn record<'a>(flows: &'a FlowTable, ground: &'a Ground, number: u32, ended: End)
         sampling: Some(1),
         first_ns: Some(flow.first_ns),
         last_ns: Some(flow.last_ns),
-        marks: marks(flow),
+        marks: marks(flows, number),
         tcp: tcp(flows, number, key.proto),
         signatures: signatures(flows, ground, number),
         src_name: name(key.src),
@@ -323,11 +329,11 @@ fn record<'a>(flows: &'a FlowTable, ground: &'a Ground, number: u32, ended: End)
     }
 }
 
-fn marks(flow: &Flow) -> Marks {
+fn marks(flows: &FlowTable, number: u32) -> Marks {
     let mark = |(dscp, c): (u8, DscpCount)| Mark { dscp, packets: c.packets, bytes: Some(c.bytes) };
-    match flow.only_mark() {
+    match flows.only_mark(number) {
         Some(only) => Marks::One(mark(only)),
-        None => flow.marks().into_iter().map(mark).collect(),
+        None => flows.marks(number).into_iter().map(mark).collect(),
     }
 }
 

@@ -387,7 +387,7 @@ pub(crate) fn flow_row<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -
         bytes: flow.bytes(),
         first_ns: flow.first_ns,
         last_ns: flow.last_ns,
-        dscp: by_mark(flow.marks()),
+        dscp: by_mark(flows.marks(number)),
         tcp: tcp_row(&flows.tcp(number)),
         half_seen: !flows.is_answered(number),
         health: (key.proto == proto::TCP)

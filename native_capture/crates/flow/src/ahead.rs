@@ -38,15 +38,6 @@ impl Ahead {
         usize::from(self.place)
     }
 
-    /// The port that this packet goes to.
-    #[inline]
-    pub(crate) fn dport(&self) -> u16 {
-        match self.way {
-            0 => self.both.dport,
-            _ => self.both.sport,
-        }
-    }
-
     /// Whether it is of this packet: a fragment, or what is no IP, has none.
     #[inline]
     pub fn is_for(packet: &Packet) -> bool {

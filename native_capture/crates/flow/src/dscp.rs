@@ -10,10 +10,9 @@ pub struct DscpCount {
 }
 
 /// The marks of one flow. Nearly all flows have one, whose packets and bytes are those of the flow; the second different mark
-/// costs an allocation. `who`: whose marks they are, the flow's cache of its source's identity.
+/// costs an allocation.
 #[derive(Clone, Debug, Default)]
 pub struct DscpSet {
-    pub who: u32,
     only: u8,
     seen: u8,
     matched: u32,
@@ -40,6 +39,14 @@ pub enum Counted {
 }
 
 impl DscpSet {
+    /// As long as there is one mark only, the flow knows it, and what the judge has counted of it.
+    pub(crate) fn of_only(&mut self, only: u8, seen: u8) -> &mut Self {
+        if self.many.is_none() {
+            (self.only, self.seen) = (only, seen);
+        }
+        self
+    }
+
     /// Count a packet of `bytes`; `before` are the flow's packets and bytes without it. The flow's only mark needs no counting: its totals
     /// are those of the flow.
     #[inline]

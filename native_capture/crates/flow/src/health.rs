@@ -5,13 +5,12 @@ use nc_decode::{proto, tcp_flag, Packet};
 use crate::flow::{Flow, Talk};
 use crate::media::{self, Streams};
 use crate::pool::Pool;
+use crate::rare::Rares;
 use crate::responses::{Responses, Service, NONE};
 use crate::tcp::{after, known, TcpDirection, TcpEvent};
 use crate::timing::Timing;
-use crate::trouble::{Again, Trouble};
+use crate::trouble::Again;
 
-/// One of so many conversations may be in trouble.
-const TROUBLED: usize = 4;
 const DNS: u16 = 53;
 /// A question so long after another one repeats it.
 const PATIENCE_NS: u64 = 900_000_000;
@@ -22,23 +21,23 @@ const CONTROL: u8 = tcp_flag::SYN | tcp_flag::FIN | tcp_flag::RST;
 /// The side pools of the flow table.
 pub(crate) struct Health {
     pub timings: Pool<Timing>,
-    pub troubles: Pool<Trouble>,
+    pub rares: Rares,
     pub media: Pool<Streams>,
     pub responses: Responses,
 }
 
 impl Health {
     pub fn new(flows: usize) -> Self {
-        let troubles = Pool::new(flows / TROUBLED + 1);
-        Self { timings: Pool::new(flows), troubles, media: media::pool(flows), responses: Responses::default() }
+        let (timings, rares) = (Pool::new(flows), Rares::new(flows));
+        Self { timings, rares, media: media::pool(flows), responses: Responses::default() }
     }
 
     pub fn release(&mut self, talk: &Talk) {
-        match talk.key.proto {
+        match talk.proto() {
             proto::TCP => self.timings.release(talk.timing),
             _ => self.media.release(talk.timing),
         }
-        self.troubles.release(talk.trouble);
+        self.rares.release(talk);
     }
 
     /// Account one TCP segment of `way`; its packet is counted already.
@@ -47,7 +46,7 @@ impl Health {
         let way = way & 1;
         let before = talk.ways[way].tcp;
         let event = talk.ways[way].tcp.observe(packet);
-        talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.data));
+        talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.data()));
         if packet.tcp_flags & CONTROL != 0 {
             self.control(talk, way, packet, &event);
         }
@@ -55,12 +54,12 @@ impl Health {
             self.acknowledge(talk, way, packet);
         }
         if packet.window == 0 || before.window == 0 {
-            self.window(talk, way, packet, before.window == 0, event.zero_window);
+            self.window(talk, way, packet, before.window == 0, event.zero_window());
         }
         talk.ways[way].tcp.window = packet.window;
-        if event.retransmitted {
+        if event.retransmitted() {
             self.again(talk, way, packet);
-        } else if event.data {
+        } else if event.data() {
             self.data(talk, way, packet, &before);
         }
         event
@@ -70,7 +69,7 @@ impl Health {
     pub fn observe_udp(&mut self, talk: &mut Talk, way: usize, packet: &Packet, last_ns: u64) {
         if packet.may_be_rtp {
             media::observe(&mut self.media, talk, way, packet);
-        } else if talk.server_port == DNS && packet.payload_len > 0 {
+        } else if talk.server_port() == DNS && packet.payload_len > 0 {
             self.dns(talk, way, packet, last_ns);
         }
     }
@@ -92,8 +91,8 @@ impl Health {
             client.tcp.know(known::ACKED);
             let ns = (packet.ts_ns as u32).wrapping_sub(client.tcp.highest);
             if packet.ts_ns.saturating_sub(client.last_ns) < LONGEST_NS {
-                let (key, port) = (&talk.key, talk.server_port);
-                self.responses.add(&mut 0, || Service::of(key, port), u64::from(ns));
+                let (key, port) = (talk.key(), talk.server_port());
+                self.responses.add(&mut 0, || Service::of(&key, port), u64::from(ns));
             }
         }
     }
@@ -104,7 +103,7 @@ impl Health {
         if packet.tcp_flags & tcp_flag::RST != 0 {
             flow.tcp.resets = flow.tcp.resets.saturating_add(1);
             flow.tcp.forget(known::TIMED | known::ASKED);
-        } else if event.syn_retransmitted {
+        } else if event.syn_retransmitted() {
             // Which of them is answered, nobody knows.
             flow.tcp.forget(known::TIMED);
         } else if packet.tcp_flags & tcp_flag::SYN != 0 {
@@ -117,10 +116,10 @@ impl Health {
                 timing.start(way, packet.seq.wrapping_add(1), packet.ts_ns);
             }
         }
-        if event.syn_retransmitted || event.fin_retransmitted {
-            if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
+        if event.syn_retransmitted() || event.fin_retransmitted() {
+            if let Some(trouble) = self.rares.new_trouble(talk) {
                 let counts = trouble.counts(way);
-                let (syn, fin) = (u32::from(event.syn_retransmitted), u32::from(event.fin_retransmitted));
+                let (syn, fin) = (u32::from(event.syn_retransmitted()), u32::from(event.fin_retransmitted()));
                 counts.syn_retransmitted = counts.syn_retransmitted.saturating_add(syn);
                 counts.fin_retransmitted = counts.fin_retransmitted.saturating_add(fin);
             }
@@ -139,13 +138,13 @@ impl Health {
             mine.know(known::ACKED);
             if mine.has(known::REPEATS) {
                 mine.forget(known::REPEATS);
-                if let Some(trouble) = self.troubles.get_mut(talk.trouble) {
+                if let Some(trouble) = self.rares.trouble_mut(talk) {
                     trouble.goes_on(way);
                 }
             }
         } else if is_duplicate(mine, packet) && theirs.awaits(packet.ack) {
             mine.know(known::REPEATS);
-            if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
+            if let Some(trouble) = self.rares.new_trouble(talk) {
                 trouble.duplicate(way, packet.ts_ns);
             }
         }
@@ -165,11 +164,11 @@ impl Health {
     #[cold]
     fn window(&mut self, talk: &mut Talk, way: usize, packet: &Packet, was_zero: bool, is_zero: bool) {
         if is_zero {
-            if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
+            if let Some(trouble) = self.rares.new_trouble(talk) {
                 trouble.closes(way, packet.ts_ns);
             }
         } else if was_zero || packet.tcp_flags & tcp_flag::RST != 0 {
-            if let Some(trouble) = self.troubles.get_mut(talk.trouble) {
+            if let Some(trouble) = self.rares.trouble_mut(talk) {
                 trouble.opens(way, packet.ts_ns);
             }
         }
@@ -188,7 +187,7 @@ impl Health {
             handshake_ns,
             ts_ns: packet.ts_ns,
         };
-        if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
+        if let Some(trouble) = self.rares.new_trouble(talk) {
             trouble.again(way, &again);
         }
     }
@@ -206,7 +205,7 @@ impl Health {
                 talk.ways[way].tcp.know(known::TIMED);
             }
         }
-        if packet.dport == talk.server_port && is_client(talk, packet) {
+        if packet.dport == talk.server_port() && is_client(talk, packet) {
             if let Some(timing) = self.timings.get_mut(talk.timing) {
                 timing.ask(packet.ts_ns);
                 talk.ways[way].tcp.know(known::ASKED);
@@ -220,15 +219,17 @@ impl Health {
         talk.ways[way ^ 1].tcp.forget(known::ASKED);
         let Some(timing) = self.timings.get_mut(talk.timing) else { return };
         if let Some(ns) = timing.answer(packet.ts_ns) {
-            let (key, port) = (&talk.key, talk.server_port);
-            self.responses.add(&mut timing.number, || Service::of(key, port), ns);
-            talk.answered |= timing.number != NONE;
+            let (key, port) = (talk.key(), talk.server_port());
+            self.responses.add(&mut timing.number, || Service::of(&key, port), ns);
+            if timing.number != NONE {
+                talk.answer();
+            }
         }
     }
 
     #[cold]
     fn gap(&mut self, talk: &mut Talk, way: usize, packet: &Packet, highest: u32) {
-        if let Some(trouble) = self.troubles.of(&mut talk.trouble) {
+        if let Some(trouble) = self.rares.new_trouble(talk) {
             trouble.gap(way, highest, packet.seq, packet.ts_ns);
         }
     }
@@ -243,7 +244,7 @@ fn is_duplicate(mine: &TcpDirection, packet: &Packet) -> bool {
 /// Whether the sender is the client indeed: a SYN said so, or its port is the higher one. The first packet of a conversation that
 /// began before the capture may be the server's.
 fn is_client(talk: &Talk, packet: &Packet) -> bool {
-    packet.sport > talk.server_port || talk.ways.iter().any(|flow| flow.tcp.has(known::ISN))
+    packet.sport > talk.server_port() || talk.ways.iter().any(|flow| flow.tcp.has(known::ISN))
 }
 
 /// The record of times; a new one takes over the SYNs that are being timed, which came when there was none.
@@ -260,7 +261,7 @@ pub(crate) fn timing<'a>(timings: &'a mut Pool<Timing>, talk: &mut Talk) -> Opti
 
 /// An answer of DNS over UDP was timed.
 pub(crate) fn is_answered_dns(talk: &Talk) -> bool {
-    let is_dns = talk.key.proto == proto::UDP && talk.server_port == DNS;
+    let is_dns = talk.proto() == proto::UDP && talk.server_port() == DNS;
     is_dns && talk.ways.iter().any(|flow| flow.tcp.has(known::ACKED))
 }
 

@@ -1,6 +1,7 @@
 //! Hash to record number: flat, open addressing, eight bytes a slot. The records themselves hold the keys.
 
-use crate::near::{fetch, in_large_pages};
+use crate::near::fetch;
+use crate::room::Room;
 
 const EMPTY: u32 = u32::MAX;
 const FIRST: usize = 1 << 10;
@@ -13,7 +14,7 @@ struct Slot {
 
 /// At most three quarters full: small, since looking something up misses the caches and the translation of addresses. A number may stand in it once.
 pub(crate) struct Index {
-    slots: Vec<Slot>,
+    slots: Room<Slot>,
     used: usize,
 }
 
@@ -67,7 +68,7 @@ impl Index {
 
     fn grow(&mut self) {
         let wider = empty(self.slots.len() * 2);
-        for slot in std::mem::replace(&mut self.slots, wider) {
+        for slot in std::mem::replace(&mut self.slots, wider).iter().copied() {
             if slot.number != EMPTY {
                 self.put(slot);
             }
@@ -108,10 +109,9 @@ impl Index {
     }
 }
 
-fn empty(slots: usize) -> Vec<Slot> {
-    let mut empty = Vec::with_capacity(slots);
-    in_large_pages(&empty, false);
-    empty.resize(slots, Slot { tag: 0, number: EMPTY });
+fn empty(slots: usize) -> Room<Slot> {
+    let mut empty = Room::new(slots);
+    while empty.push(Slot { tag: 0, number: EMPTY }) {}
     empty
 }
 

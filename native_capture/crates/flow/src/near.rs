@@ -1,6 +1,6 @@
 //! Memory that is brought near before it is needed, and memory in large pages.
 
-// The only unsafe code of this crate.
+// Beside `room.rs` the only unsafe code of this crate.
 #![allow(unsafe_code)]
 
 /// Begin to load what `value` occupies; nothing waits for it. A hint that changes nothing else.
@@ -9,11 +9,10 @@ pub(crate) fn fetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        const LINE: usize = 64;
         let first = std::ptr::from_ref(value).cast::<i8>();
         let last = size_of::<T>().saturating_sub(1);
         // A count that the compiler knows: no loop is left.
-        for line in 0..=last / LINE + 1 {
+        for line in 0..=last / LINE + usize::from(align_of::<T>() < LINE) {
             let byte = (line * LINE).min(last);
             // SAFETY: a prefetch reads and writes nothing and faults nowhere, whatever the address (Intel SDM, PREFETCHh).
             unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(byte)) }
@@ -23,23 +22,23 @@ pub(crate) fn fetch<T>(value: &T) {
     std::hint::black_box(value);
 }
 
-/// Ask for large pages under the room of `values`: fewer faults, fewer misses of address translation (Linux: transparent huge pages,
-/// madvise(2)). Advice: where it is refused, nothing is lost. Give it before anything is written there. `but_first`: the first of them
-/// is left as it is, for the little that small captures need.
-#[allow(clippy::ptr_arg, reason = "a slice does not tell the room")]
-pub(crate) fn in_large_pages<T>(values: &Vec<T>, but_first: bool) {
+/// Bytes of a cache line, and of a large page, as processors have them.
+pub(crate) const LINE: usize = 64;
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
+
+/// Ask for large pages under `bytes` from `first` on: fewer faults, fewer misses of address translation (Linux: transparent huge pages,
+/// madvise(2)). Advice: where it is refused, nothing is lost. Give it before anything is written there.
+pub(crate) fn in_large_pages(first: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 2 << 20;
-        let first = values.as_ptr().cast::<u8>();
-        let skip = first.align_offset(PAGE) + if but_first { PAGE } else { 0 };
-        let room = (values.capacity() * size_of::<T>()).saturating_sub(skip) / PAGE * PAGE;
+        let skip = first.align_offset(LARGE_PAGE);
+        let room = bytes.saturating_sub(skip) / LARGE_PAGE * LARGE_PAGE;
         if room > 0 {
-            let first = first.wrapping_add(skip).cast_mut();
-            // SAFETY: the range lies within the allocation; the advice says how it is backed and changes nothing that stands there.
-            unsafe { libc::madvise(first.cast(), room, libc::MADV_HUGEPAGE) };
+            // SAFETY: the range lies within what the caller has allocated; the advice says how it is backed and changes nothing that stands
+            // there.
+            unsafe { libc::madvise(first.wrapping_add(skip).cast(), room, libc::MADV_HUGEPAGE) };
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (values, but_first);
+    let _ = (first, bytes);
 }

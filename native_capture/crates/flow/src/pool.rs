@@ -1,23 +1,23 @@
 //! Records that few flows need, beside the flow table: reached by handle, bounded, given back when the conversation is forgotten.
 
 use crate::near;
+use crate::room::Pieces;
 
 /// Records in pieces of this many, as in the flow table.
 const PIECE: usize = 1 << 18;
 
 /// Handle 0 is none.
 pub(crate) struct Pool<T> {
-    pieces: Vec<Vec<T>>,
+    pieces: Pieces<T, PIECE>,
     free: Vec<u32>,
     room: usize,
-    used: usize,
     overflow: u64,
 }
 
 impl<T: Default> Pool<T> {
     /// `room`: most records at once.
     pub fn new(room: usize) -> Self {
-        Self { pieces: Vec::new(), free: Vec::new(), room, used: 0, overflow: 0 }
+        Self { pieces: Pieces::new(), free: Vec::new(), room, overflow: 0 }
     }
 
     /// The record of `handle`, or a new one whose handle is put there; None (and one more overflow) when there is no room.
@@ -25,7 +25,7 @@ impl<T: Default> Pool<T> {
         if *handle == 0 {
             *handle = self.begin();
         }
-        let found = at(*handle).and_then(|(piece, place)| self.pieces.get_mut(piece)?.get_mut(place));
+        let found = at(*handle).and_then(|number| self.pieces.get_mut(number));
         if found.is_none() {
             self.overflow += 1;
         }
@@ -37,24 +37,15 @@ impl<T: Default> Pool<T> {
         if let Some(handle) = self.free.pop() {
             return handle;
         }
-        if self.used >= self.room {
+        if self.pieces.len() >= self.room {
             return 0;
         }
-        if self.used % PIECE == 0 {
-            let piece = Vec::with_capacity(PIECE.min(self.room));
-            near::in_large_pages(&piece, self.used == 0);
-            self.pieces.push(piece);
-        }
-        if let Some(piece) = self.pieces.last_mut() {
-            piece.push(T::default());
-        }
-        self.used += 1;
-        self.used as u32
+        self.pieces.push(T::default());
+        self.pieces.len() as u32
     }
 
     pub fn get(&self, handle: u32) -> Option<&T> {
-        let (piece, place) = at(handle)?;
-        self.pieces.get(piece)?.get(place)
+        self.pieces.get(at(handle)?)
     }
 
     /// Bring the record of `handle` near.
@@ -66,8 +57,7 @@ impl<T: Default> Pool<T> {
     }
 
     pub fn get_mut(&mut self, handle: u32) -> Option<&mut T> {
-        let (piece, place) = at(handle)?;
-        self.pieces.get_mut(piece)?.get_mut(place)
+        self.pieces.get_mut(at(handle)?)
     }
 
     /// The conversation is forgotten.
@@ -84,9 +74,8 @@ impl<T: Default> Pool<T> {
     }
 }
 
-fn at(handle: u32) -> Option<(usize, usize)> {
-    let number = handle.checked_sub(1)? as usize;
-    Some((number / PIECE, number % PIECE))
+fn at(handle: u32) -> Option<usize> {
+    Some(handle.checked_sub(1)? as usize)
 }
 
 #[cfg(test)]

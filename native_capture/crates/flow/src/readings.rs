@@ -2,7 +2,9 @@
 
 use nc_decode::proto;
 
+use crate::dscp::{Counted, DscpCount};
 use crate::health::{is_answered_dns, is_unanswered, timing};
+use crate::key::FlowKey;
 use crate::media::Media;
 use crate::responses::{ResponseTimes, Service};
 use crate::table::FlowTable;
@@ -21,6 +23,51 @@ pub struct FlowHealth {
 }
 
 impl FlowTable {
+    /// Packets and bytes of each mark of this direction, ascending.
+    pub fn marks(&self, number: u32) -> Vec<(u8, DscpCount)> {
+        self.health.rares.marks(self.talk(number >> 1), (number & 1) as usize)
+    }
+
+    /// The one mark, where there is but one; None where there are several, or no packets.
+    pub fn only_mark(&self, number: u32) -> Option<(u8, DscpCount)> {
+        self.health.rares.only_mark(self.talk(number >> 1), (number & 1) as usize)
+    }
+
+    /// Whether this is the first time that `what` is counted of a mark of this direction.
+    pub fn first_time(&mut self, number: u32, dscp: u8, what: Counted) -> bool {
+        let (talk, health) = self.talk_and_health(number >> 1);
+        health.rares.first_time(talk, (number & 1) as usize, dscp, what)
+    }
+
+    /// A packet that left its sender with `dscp` was seen again at a later point.
+    pub fn matched(&mut self, number: u32, dscp: u8) {
+        let (talk, health) = self.talk_and_health(number >> 1);
+        health.rares.matched(talk, (number & 1) as usize, dscp);
+    }
+
+    /// A packet with `dscp` was seen nowhere else. Returns whether any other of this direction was seen again at a later point.
+    pub fn unmatched(&mut self, number: u32, dscp: u8) -> bool {
+        let (talk, health) = self.talk_and_health(number >> 1);
+        health.rares.unmatched(talk, (number & 1) as usize, dscp)
+    }
+
+    /// The number of the sender's identity as it was looked up last; 0 before.
+    pub fn sender(&self, number: u32) -> u32 {
+        self.talk(number >> 1).sender((number & 1) as usize)
+    }
+
+    /// The number of the sender's identity in the bundle of this generation; `find` looks it up, once.
+    #[inline]
+    pub fn sender_in(&mut self, number: u32, generation: u16, find: impl FnOnce(&FlowKey) -> u32) -> u32 {
+        let way = (number & 1) as usize;
+        if let Some(sender) = self.talk(number >> 1).sender_in(way, generation) {
+            return sender;
+        }
+        let sender = find(&self.key(number));
+        self.talk_and_health(number >> 1).0.set_sender(way, generation, sender);
+        sender
+    }
+
     /// The client of this TCP conversation asked for the server of this name; the first one counts.
     pub fn name_server(&mut self, number: u32, name: u16) {
         let (talk, health) = self.talk_and_health(number >> 1);
@@ -32,7 +79,7 @@ impl FlowTable {
     /// The name that the client asked for, 0 for none.
     pub fn name(&self, number: u32) -> u16 {
         let talk = self.talk(number >> 1);
-        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
+        let timing = self.health.timings.get(talk.timing).filter(|_| talk.proto() == proto::TCP);
         timing.map_or(0, |timing| timing.name)
     }
 
@@ -51,10 +98,10 @@ impl FlowTable {
     /// All zero for what is not TCP.
     fn troubles(&self, number: u32) -> Troubles {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
-        if talk.trouble == 0 {
+        if talk.rare == 0 {
             return Troubles::default();
         }
-        let trouble = self.health.troubles.get(talk.trouble).filter(|_| talk.key.proto == proto::TCP);
+        let trouble = self.health.rares.trouble(talk).filter(|_| talk.proto() == proto::TCP);
         trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default()
     }
 
@@ -67,7 +114,7 @@ impl FlowTable {
     pub fn health_but_times(&self, number: u32) -> FlowHealth {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
         let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
-        if talk.key.proto != proto::TCP {
+        if talk.proto() != proto::TCP {
             return FlowHealth::default();
         }
         FlowHealth {
@@ -81,14 +128,14 @@ impl FlowTable {
     /// From the point to the receiver of this direction; unknown for what is not TCP.
     pub fn round_trips(&self, number: u32) -> RoundTrips {
         let talk = self.talk(number >> 1);
-        let timing = self.health.timings.get(talk.timing).filter(|_| talk.key.proto == proto::TCP);
+        let timing = self.health.timings.get(talk.timing).filter(|_| talk.proto() == proto::TCP);
         timing.map(|timing| timing.round_trips((number & 1) as usize)).unwrap_or_default()
     }
 
     /// The RTP stream in this direction.
     pub fn media(&self, number: u32) -> Option<Media> {
         let talk = self.talk(number >> 1);
-        let streams = self.health.media.get(talk.timing).filter(|_| talk.key.proto == proto::UDP)?;
+        let streams = self.health.media.get(talk.timing).filter(|_| talk.proto() == proto::UDP)?;
         streams.media((number & 1) as usize)
     }
 
@@ -100,13 +147,13 @@ impl FlowTable {
     /// Whether services are judged by it: a TCP conversation, or one with DNS that was answered.
     pub fn is_measured(&self, number: u32) -> bool {
         let talk = self.talk(number >> 1);
-        talk.key.proto == proto::TCP || is_answered_dns(talk)
+        talk.proto() == proto::TCP || is_answered_dns(talk)
     }
 
     /// Whether an answer of this conversation's server was timed.
     pub fn has_answered(&self, number: u32) -> bool {
         let talk = self.talk(number >> 1);
-        talk.answered || is_answered_dns(talk)
+        talk.is_answered() || is_answered_dns(talk)
     }
 
     /// Whether something went wrong in this TCP conversation: one of its directions has a trouble, a reset, or no answer.
@@ -115,7 +162,7 @@ impl FlowTable {
         let [one, other] = &talk.ways;
         let refused = one.tcp.resets > 0 || other.tcp.resets > 0;
         let asked = is_unanswered(one, other) || is_unanswered(other, one);
-        talk.key.proto == proto::TCP && (talk.trouble != 0 || refused || asked)
+        talk.proto() == proto::TCP && (self.health.rares.has_trouble(talk) || refused || asked)
     }
 
     /// The service that the conversation of this flow talks to.
@@ -133,7 +180,7 @@ impl FlowTable {
         let pools = &self.health;
         pools.media.overflow()
             + self.health.timings.overflow()
-            + self.health.troubles.overflow()
+            + self.health.rares.overflow()
             + self.health.responses.overflow()
     }
 }

@@ -10,6 +10,7 @@ use crate::health::Health;
 use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
 use crate::near;
+use crate::room::Pieces;
 use crate::signature::{Found, Sample, Signatures, Tally};
 use crate::tcp::TcpEvent;
 
@@ -34,8 +35,7 @@ pub enum Gone {
     NoRoom,
 }
 
-/// Records in pieces of this many: growing copies nothing, and nearly all of a piece lies in large pages. Room that is not used costs
-/// nothing.
+/// Records in pieces of this many.
 const PIECE: usize = 1 << 17;
 
 /// Conversations in one flat table; a flow is one of their two directions and is reached by its number, which stays the same while
@@ -44,7 +44,7 @@ pub struct FlowTable {
     limits: Limits,
     hasher: KeyedState,
     index: Index,
-    pieces: Vec<Vec<Talk>>,
+    talks: Pieces<Talk, PIECE>,
     free: Vec<u32>,
     /// Conversations that are over and wait to be written down, when somebody does; with why.
     gone: Option<Vec<(u32, Gone)>>,
@@ -60,7 +60,7 @@ impl FlowTable {
             limits,
             hasher: KeyedState::default(),
             index: Index::new(),
-            pieces: Vec::new(),
+            talks: Pieces::new(),
             free: Vec::new(),
             gone: None,
             found: Found::default(),
@@ -86,11 +86,14 @@ impl FlowTable {
         let way = usize::from(ahead.way & 1);
         let (talk, health) = self.talk_and_health(number);
         let last_ns = talk.ways[way].last_ns;
+        if talk.ways[way].mark != packet.dscp {
+            health.rares.other_mark(talk, way, packet);
+        }
         talk.ways[way].count(point, ahead.vlan, packet);
         let mut event = TcpEvent::default();
         if packet.is_tcp() {
             if packet.tcp_flags & tcp_flag::SYN != 0 {
-                talk.server_port = syn_target(packet);
+                talk.set_server(way, packet.tcp_flags & tcp_flag::ACK == 0);
             }
             event = health.observe(talk, way, packet);
         } else if packet.proto == proto::UDP {
@@ -131,7 +134,7 @@ impl FlowTable {
             return None;
         }
         let talk = self.talk(ahead.number);
-        let fits = talk.alive && talk.key == ahead.both && talk.fits(ahead);
+        let fits = talk.is_alive() && talk.has_key(&ahead.both) && talk.fits(ahead);
         fits.then_some(ahead.number)
     }
 
@@ -150,7 +153,7 @@ impl FlowTable {
     }
 
     fn lookup(&self, tag: u32, both: &FlowKey) -> Option<u32> {
-        self.index.find(tag, |number| self.talk(number).key == *both)
+        self.index.find(tag, |number| self.talk(number).has_key(both))
     }
 
     fn begin(&mut self, ahead: &Ahead, packet: &Packet) -> Option<u32> {
@@ -165,58 +168,44 @@ impl FlowTable {
             both = FlowKey { vlan: apart(vlan), ..both };
             tag = self.tag(&both);
         }
-        let talk = Talk::new(both, ahead.dport());
+        let talk = Talk::new(&both, usize::from(way & 1));
         let number = match self.free.pop() {
             Some(number) => {
                 *self.talk_mut(number) = talk;
                 number
             }
-            None => self.push(talk),
+            None => {
+                self.talks.push(talk);
+                (self.talks.len() - 1) as u32
+            }
         };
         self.index.insert(tag, number);
         Some(number)
     }
 
-    fn push(&mut self, talk: Talk) -> u32 {
-        if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
-            let piece = Vec::with_capacity(PIECE);
-            near::in_large_pages(&piece, self.pieces.is_empty());
-            self.pieces.push(piece);
-        }
-        let before = (self.pieces.len() - 1) * PIECE;
-        match self.pieces.last_mut() {
-            Some(piece) => {
-                piece.push(talk);
-                (before + piece.len() - 1) as u32
-            }
-            None => 0,
-        }
-    }
-
+    #[inline]
     pub(crate) fn talk(&self, number: u32) -> &Talk {
-        &self.pieces[number as usize / PIECE][number as usize % PIECE]
+        &self.talks[number as usize]
     }
 
+    #[inline]
     fn talk_mut(&mut self, number: u32) -> &mut Talk {
-        &mut self.pieces[number as usize / PIECE][number as usize % PIECE]
+        &mut self.talks[number as usize]
     }
 
+    #[inline]
     pub(crate) fn talk_and_health(&mut self, number: u32) -> (&mut Talk, &mut Health) {
-        (&mut self.pieces[number as usize / PIECE][number as usize % PIECE], &mut self.health)
+        (&mut self.talks[number as usize], &mut self.health)
     }
 
     pub fn flow(&self, number: u32) -> &Flow {
         &self.talk(number >> 1).ways[(number & 1) as usize]
     }
 
-    pub fn flow_mut(&mut self, number: u32) -> &mut Flow {
-        &mut self.talk_mut(number >> 1).ways[(number & 1) as usize]
-    }
-
     /// Who sends to whom in this direction.
     pub fn key(&self, number: u32) -> FlowKey {
         let talk = self.talk(number >> 1);
-        let key = FlowKey { vlan: self.flow(number).vlan, ..talk.key };
+        let key = FlowKey { vlan: self.flow(number).vlan, ..talk.key() };
         if number & 1 == 0 {
             key
         } else {
@@ -226,7 +215,7 @@ impl FlowTable {
 
     /// The port that the SYN, or else the first packet of the conversation, went to.
     pub fn server_port(&self, number: u32) -> u16 {
-        self.talk(number >> 1).server_port
+        self.talk(number >> 1).server_port()
     }
 
     /// Account a signature that this packet of the flow shows; it was counted by `observe` before.
@@ -235,15 +224,16 @@ impl FlowTable {
         let place = if packet.is_tcp() { u64::from(flow.data_segments) } else { flow.packets() };
         let sample = Sample { place, to_server: packet.dport == self.server_port(number) };
         if signatures.accept(packet.signature, sample).is_some() {
-            let mut handle = self.talk(number >> 1).found;
-            self.found.add(&mut handle, packet.signature);
-            self.talk_mut(number >> 1).found = handle;
+            let talk = &mut self.talks[(number >> 1) as usize];
+            if let Some(rare) = self.health.rares.handles_mut(talk) {
+                self.found.add(&mut rare.found, packet.signature);
+            }
         }
     }
 
     /// Signatures that packets of this conversation showed, of both directions.
     pub fn tally(&self, number: u32) -> Tally {
-        self.found.get(self.talk(number >> 1).found)
+        self.found.get(self.health.rares.handles(self.talk(number >> 1)).found)
     }
 
     /// Sightings that found no room.
@@ -258,7 +248,7 @@ impl FlowTable {
 
     /// Directions with packets.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
-        let talks = self.pieces.iter().flatten().enumerate().filter(|(_, talk)| talk.alive);
+        let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
         talks.flat_map(|(number, talk)| {
             let ways = talk.ways.iter().enumerate().filter(|(_, flow)| flow.packets() > 0);
             ways.map(move |(way, flow)| ((number << 1 | way) as u32, flow))
@@ -271,7 +261,7 @@ impl FlowTable {
     }
 
     fn records(&self) -> usize {
-        self.pieces.iter().map(Vec::len).sum()
+        self.talks.len()
     }
 
     /// Look at up to `steps` records and forget those that are idle; called now and then, it goes round the table.
@@ -281,7 +271,7 @@ impl FlowTable {
         for _ in 0..steps.min(records) {
             self.sweep = (self.sweep + 1) % records;
             let talk = self.talk(self.sweep as u32);
-            if talk.alive && talk.last_ns().saturating_add(idle) < now_ns {
+            if talk.is_alive() && talk.last_ns().saturating_add(idle) < now_ns {
                 self.forget(self.sweep as u32, Gone::Idle);
             }
         }
@@ -306,7 +296,7 @@ impl FlowTable {
 
     /// Conversations that are not over: the numbers of their two directions.
     pub fn conversations(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        let talks = self.pieces.iter().flatten().enumerate().filter(|(_, talk)| talk.alive);
+        let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
         talks.map(|(number, _)| [(number << 1) as u32, (number << 1 | 1) as u32])
     }
 
@@ -320,7 +310,7 @@ impl FlowTable {
         for _ in 0..LOOK.min(records) {
             self.sweep = (self.sweep + 1) % records;
             let talk = self.talk(self.sweep as u32);
-            if talk.alive && stalest.is_none_or(|(last_ns, _)| talk.last_ns() < last_ns) {
+            if talk.is_alive() && stalest.is_none_or(|(last_ns, _)| talk.last_ns() < last_ns) {
                 stalest = Some((talk.last_ns(), self.sweep));
             }
         }
@@ -334,8 +324,8 @@ impl FlowTable {
     }
 
     fn forget(&mut self, number: u32, why: Gone) {
-        self.talk_mut(number).alive = false;
-        let tag = self.tag(&self.talk(number).key);
+        self.talk_mut(number).end();
+        let tag = self.tag(&self.talk(number).key());
         self.index.remove(tag, number);
         match &mut self.gone {
             Some(gone) => gone.push((number, why)),
@@ -344,8 +334,8 @@ impl FlowTable {
     }
 
     fn recycle(&mut self, number: u32) {
-        let talk = &self.pieces[number as usize / PIECE][number as usize % PIECE];
-        self.found.release(talk.found);
+        let talk = &self.talks[number as usize];
+        self.found.release(self.health.rares.handles(talk).found);
         self.health.release(talk);
         self.free.push(number);
     }
@@ -354,14 +344,6 @@ impl FlowTable {
 /// The mark of a conversation that is set apart by its tags; 0 is the one that is not.
 fn apart(vlan: u32) -> u32 {
     vlan.wrapping_add(1).max(1)
-}
-
-/// The server's port as this SYN says.
-fn syn_target(packet: &Packet) -> u16 {
-    match packet.tcp_flags & tcp_flag::ACK {
-        0 => packet.dport,
-        _ => packet.sport,
-    }
 }
 
 #[cfg(test)]

@@ -12,14 +12,51 @@ pub struct TcpCounts {
     pub zero_window: u64,
 }
 
-/// What one segment counts as.
+/// What one segment counts as, a bit each: [`TcpEvent::default`] is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpEvent {
-    pub data: bool,
-    pub retransmitted: bool,
-    pub syn_retransmitted: bool,
-    pub fin_retransmitted: bool,
-    pub zero_window: bool,
+pub struct TcpEvent(u32);
+
+impl TcpEvent {
+    const DATA: u32 = 1;
+    const RETRANSMITTED: u32 = 2;
+    const SYN_RETRANSMITTED: u32 = 4;
+    const FIN_RETRANSMITTED: u32 = 8;
+    const ZERO_WINDOW: u32 = 16;
+
+    #[inline]
+    fn note(&mut self, what: u32, is_so: bool) {
+        self.0 |= if is_so { what } else { 0 };
+    }
+
+    #[inline]
+    fn is(self, what: u32) -> bool {
+        self.0 & what != 0
+    }
+
+    #[inline]
+    pub fn data(self) -> bool {
+        self.is(Self::DATA)
+    }
+
+    #[inline]
+    pub fn retransmitted(self) -> bool {
+        self.is(Self::RETRANSMITTED)
+    }
+
+    #[inline]
+    pub fn syn_retransmitted(self) -> bool {
+        self.is(Self::SYN_RETRANSMITTED)
+    }
+
+    #[inline]
+    pub fn fin_retransmitted(self) -> bool {
+        self.is(Self::FIN_RETRANSMITTED)
+    }
+
+    #[inline]
+    pub fn zero_window(self) -> bool {
+        self.is(Self::ZERO_WINDOW)
+    }
 }
 
 impl TcpCounts {
@@ -33,11 +70,11 @@ impl TcpCounts {
 
     #[inline]
     pub fn add(&mut self, event: TcpEvent) {
-        self.data_segments += u64::from(event.data);
-        self.retransmitted += u64::from(event.retransmitted);
-        self.syn_retransmitted += u64::from(event.syn_retransmitted);
-        self.fin_retransmitted += u64::from(event.fin_retransmitted);
-        self.zero_window += u64::from(event.zero_window);
+        self.data_segments += u64::from(event.data());
+        self.retransmitted += u64::from(event.retransmitted());
+        self.syn_retransmitted += u64::from(event.syn_retransmitted());
+        self.fin_retransmitted += u64::from(event.fin_retransmitted());
+        self.zero_window += u64::from(event.zero_window());
     }
 }
 
@@ -82,29 +119,29 @@ impl TcpDirection {
         let mut event = TcpEvent::default();
         let mut first = packet.seq;
         if flags & tcp_flag::SYN != 0 {
-            event.syn_retransmitted = self.has(known::ISN) && self.isn == packet.seq;
+            event.note(TcpEvent::SYN_RETRANSMITTED, self.has(known::ISN) && self.isn == packet.seq);
             first = first.wrapping_add(1);
-            if !event.syn_retransmitted {
+            if !event.syn_retransmitted() {
                 *self = Self { isn: packet.seq, highest: first, resets: self.resets, ..Self::default() };
                 self.know(known::ISN | known::HIGHEST);
             }
         }
         let end = first.wrapping_add(packet.payload_len);
         if packet.payload_len > 0 {
-            event.data = true;
-            event.retransmitted = self.has(known::HIGHEST) && !after(end, self.highest);
-            if !event.retransmitted {
+            event.note(TcpEvent::DATA, true);
+            event.note(TcpEvent::RETRANSMITTED, self.has(known::HIGHEST) && !after(end, self.highest));
+            if !event.retransmitted() {
                 self.highest = end;
                 self.know(known::HIGHEST);
             }
         }
         if flags & tcp_flag::FIN != 0 {
-            event.fin_retransmitted = self.has(known::FIN) && self.fin == end;
+            event.note(TcpEvent::FIN_RETRANSMITTED, self.has(known::FIN) && self.fin == end);
             self.fin = end;
             self.know(known::FIN);
         }
         let control = tcp_flag::SYN | tcp_flag::FIN | tcp_flag::RST;
-        event.zero_window = packet.window == 0 && flags & control == 0;
+        event.note(TcpEvent::ZERO_WINDOW, packet.window == 0 && flags & control == 0);
         event
     }
 

@@ -17,9 +17,6 @@ const NTP_EPOCH_S: u64 = 2_208_988_800;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Bytes of one mark in `markCounts`.
 const MARK: usize = 17;
-/// More than most records take.
-const USUAL: usize = 512;
-
 /// A field of a template. `width` in bytes.
 struct Field {
     id: u16,
@@ -27,16 +24,37 @@ struct Field {
     own: bool,
 }
 
-/// Fields of the registry (`iana`) and our own (`ours`) by number and width, each with what writes its value; one list makes the
-/// template and the straight line of code that writes a record.
+/// Fields of the registry (`iana`) and our own (`ours`) by number and width; one list makes the template and the straight line of code that
+/// writes a record. Those of a fixed width stand together, in brackets, with the number that is written; others have what writes them.
 macro_rules! fields {
-    ($table:ident, $write:ident, |$record:ident, $out:ident| $($kind:ident($id:expr, $width:expr) $put:expr;)*) => {
-        const $table: &[Field] = &[$($kind($id, $width)),*];
+    ($table:ident, $write:ident, |$record:ident, $out:ident| $(
+        [$($kind:ident($id:expr, $width:literal) $value:expr;)*]
+        $($of:ident($other:expr, VARIABLE) $put:expr;)*
+    )*) => {
+        const $table: &[Field] = &[$($($kind($id, $width),)* $($of($other, VARIABLE),)*)*];
 
         fn $write($record: &Record<'_>, $out: &mut Vec<u8>) {
-            $($put;)*
+            $(
+                put_together($out, [$((u64::from($value), $width)),*], [0; 0 $(+ $width)*]);
+                $($put;)*
+            )*
         }
     };
+}
+
+/// Numbers, each in so many bytes, which are known where this is called: one write for all of them.
+#[inline(always)]
+fn put_together<const COUNT: usize, const LEN: usize>(
+    out: &mut Vec<u8>,
+    numbers: [(u64, usize); COUNT],
+    mut bytes: [u8; LEN],
+) {
+    let mut at = 0;
+    for (number, width) in numbers {
+        bytes[at..at + width].copy_from_slice(&number.to_be_bytes()[8 - width..]);
+        at += width;
+    }
+    out.extend_from_slice(&bytes);
 }
 
 const fn iana(id: u16, width: u16) -> Field {
@@ -57,8 +75,8 @@ fn put<const WIDTH: usize>(out: &mut Vec<u8>, value: u64) {
 }
 
 #[inline]
-fn known(out: &mut Vec<u8>, value: Option<u64>) {
-    put::<8>(out, value.unwrap_or(UNKNOWN));
+fn known(value: Option<u64>) -> u64 {
+    value.unwrap_or(UNKNOWN)
 }
 
 /// Length in one byte or three (RFC 7011, section 7), then the bytes; no more than one record can hold.
@@ -94,61 +112,66 @@ fn put_names(out: &mut Vec<u8>, names: &[Cow<'_, str>]) {
 
 /// The 64 bit time format of NTP: seconds since 1900 and a fraction (RFC 7011, 6.1.10).
 #[inline]
-fn put_ntp(out: &mut Vec<u8>, ns: u64) {
+fn ntp(ns: Option<u64>) -> u64 {
+    let ns = ns.unwrap_or(0);
     let seconds = (ns / SECOND_NS + NTP_EPOCH_S) << 32;
     // Rounded up, so that reading it back by rounding down gives the same nanosecond.
-    put::<8>(out, seconds | ((ns % SECOND_NS) << 32).div_ceil(SECOND_NS));
+    seconds | ((ns % SECOND_NS) << 32).div_ceil(SECOND_NS)
 }
 
 fields! {
     KEYS, put_keys, |r, out|
-    iana(id::PROTOCOL, 1) out.push(r.proto);
-    iana(id::SOURCE_PORT, 2) put::<2>(out, r.sport.into());
-    iana(id::DESTINATION_PORT, 2) put::<2>(out, r.dport.into());
-    iana(id::END_REASON, 1) out.push(r.ended.map_or(0, |end| end as u8));
+    [
+        iana(id::PROTOCOL, 1) r.proto;
+        iana(id::SOURCE_PORT, 2) r.sport;
+        iana(id::DESTINATION_PORT, 2) r.dport;
+        iana(id::END_REASON, 1) r.ended.map_or(0, |end| end as u8);
+    ]
     iana(id::DOMAIN_NAME, VARIABLE) put_text(out, &r.point);
     ours(own::REALM, VARIABLE) put_text(out, &r.realm);
     ours(own::SOURCE_NAME, VARIABLE) put_text(out, r.src_name.as_deref().unwrap_or(""));
     ours(own::DESTINATION_NAME, VARIABLE) put_text(out, r.dst_name.as_deref().unwrap_or(""));
     ours(own::SIGNATURES, VARIABLE) put_names(out, &r.signatures);
-    ours(own::SERVER_PORT, 4) put::<4>(out, r.server_port.map_or(u64::from(u32::MAX), u64::from));
+    [
+        ours(own::SERVER_PORT, 4) r.server_port.map_or(u32::MAX, u32::from);
+    ]
 }
 
 // What each direction has of its own.
 fields! {
     COUNTS, put_counts, |r, out|
-    iana(id::PACKETS, 8) put::<8>(out, r.packets.unwrap_or(0));
-    iana(id::OCTETS, 8) put::<8>(out, r.ip_bytes.unwrap_or(0));
-    iana(id::LAYER2_OCTETS, 8) put::<8>(out, r.bytes.unwrap_or(0));
-    iana(id::CLASS, 1) out.push(r.main_mark().unwrap_or(0) << 2);
-    iana(id::DOT1Q_VLAN, 2) put::<2>(out, r.vlan.unwrap_or(0).into());
-    iana(id::DOT1Q_CUSTOMER, 2) put::<2>(out, r.inner_vlan.unwrap_or(0).into());
-    iana(id::FIRST_MS, 8) put::<8>(out, r.first_ns.unwrap_or(0) / 1_000_000);
-    iana(id::LAST_MS, 8) put::<8>(out, r.last_ns.unwrap_or(0) / 1_000_000);
-    iana(id::FIRST_NS, 8) put_ntp(out, r.first_ns.unwrap_or(0));
-    iana(id::LAST_NS, 8) put_ntp(out, r.last_ns.unwrap_or(0));
+    [
+        iana(id::PACKETS, 8) r.packets.unwrap_or(0);
+        iana(id::OCTETS, 8) r.ip_bytes.unwrap_or(0);
+        iana(id::LAYER2_OCTETS, 8) r.bytes.unwrap_or(0);
+        iana(id::CLASS, 1) r.main_mark().unwrap_or(0) << 2;
+        iana(id::DOT1Q_VLAN, 2) r.vlan.unwrap_or(0);
+        iana(id::DOT1Q_CUSTOMER, 2) r.inner_vlan.unwrap_or(0);
+        iana(id::FIRST_MS, 8) r.first_ns.unwrap_or(0) / 1_000_000;
+        iana(id::LAST_MS, 8) r.last_ns.unwrap_or(0) / 1_000_000;
+        iana(id::FIRST_NS, 8) ntp(r.first_ns);
+        iana(id::LAST_NS, 8) ntp(r.last_ns);
+    ]
     ours(own::MARKS, VARIABLE) put_marks(out, &r.marks);
-    ours(own::TCP, 8) known(out, r.tcp[0]);
-    ours(own::TCP + 1, 8) known(out, r.tcp[1]);
-    ours(own::TCP + 2, 8) known(out, r.tcp[2]);
-    ours(own::TCP + 3, 8) known(out, r.tcp[3]);
-    ours(own::TCP + 4, 8) known(out, r.tcp[4]);
+    [
+        ours(own::TCP, 8) known(r.tcp[0]);
+        ours(own::TCP + 1, 8) known(r.tcp[1]);
+        ours(own::TCP + 2, 8) known(r.tcp[2]);
+        ours(own::TCP + 3, 8) known(r.tcp[3]);
+        ours(own::TCP + 4, 8) known(r.tcp[4]);
+    ]
 }
 
 const _: () = assert!(TCP_COUNTS == 5, "give a new TCP count its element here and in OWN");
 
 fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
-    let put_mark = |out: &mut Vec<u8>, mark: &Mark| {
-        out.push(mark.dscp);
-        put::<8>(out, mark.packets);
-        known(out, mark.bytes);
-    };
+    let numbers = |mark: &Mark| [(u64::from(mark.dscp), 1), (mark.packets, 8), (known(mark.bytes), 8)];
     if let [mark] = marks {
-        out.push(MARK as u8);
-        return put_mark(out, mark);
+        let [dscp, packets, bytes] = numbers(mark);
+        return put_together(out, [(MARK as u64, 1), dscp, packets, bytes], [0; MARK + 1]);
     }
     let mut bytes = Vec::with_capacity(marks.len() * MARK);
-    marks.iter().for_each(|mark| put_mark(&mut bytes, mark));
+    marks.iter().for_each(|mark| put_together(&mut bytes, numbers(mark), [0; MARK]));
     put_variable(out, &bytes);
 }
 
@@ -162,7 +185,6 @@ pub struct IpfixWriter {
     body: Vec<u8>,
     waiting: u32,
     open: Option<(u16, usize)>,
-    one: Vec<u8>,
     export_s: u32,
 }
 
@@ -170,7 +192,7 @@ impl IpfixWriter {
     /// `limit`: at least 512.
     pub fn new(domain: u32, limit: usize) -> Self {
         let limit = limit.clamp(512, usize::from(u16::MAX));
-        Self { domain, limit, sequence: 0, body: Vec::new(), waiting: 0, open: None, one: Vec::new(), export_s: 0 }
+        Self { domain, limit, sequence: 0, body: Vec::new(), waiting: 0, open: None, export_s: 0 }
     }
 
     /// A message with all templates: first in a file or connection, again and again over UDP (RFC 7011, 8.4).
@@ -185,19 +207,30 @@ impl IpfixWriter {
     /// Account one conversation; messages that became full go to `out`. `reverse`: the other direction, where it was seen.
     pub fn add(&mut self, forward: &Record<'_>, reverse: Option<&Record<'_>>, out: &mut Vec<u8>) {
         let template = FIRST_TEMPLATE + 2 * u16::from(forward.version == 6) + u16::from(reverse.is_some());
-        let mut one = std::mem::take(&mut self.one);
-        one.clear();
-        one.reserve(USUAL);
-        put_record(forward, reverse, &mut one);
-        if HEADER + self.body.len() + 4 + one.len() > self.limit {
-            self.flush(out);
+        let before = self.body.len();
+        self.close_set(template);
+        let at = self.body.len();
+        put_record(forward, reverse, &mut self.body);
+        if HEADER + before + 4 + (self.body.len() - at) > self.limit {
+            self.put_off(before, at, template, out);
         }
         let newest = reverse.map_or(forward.last_ns, |reverse| reverse.last_ns.max(forward.last_ns));
         self.export_s = self.export_s.max((newest.unwrap_or(0) / SECOND_NS) as u32);
-        self.close_set(template);
-        self.body.extend_from_slice(&one);
         self.waiting += 1;
-        self.one = one;
+    }
+
+    /// The record from `at` on does not fit: what stands `before` it is a message, and it begins the next one.
+    #[cold]
+    fn put_off(&mut self, before: usize, at: usize, template: u16, out: &mut Vec<u8>) {
+        let record = self.body.split_off(at);
+        self.body.truncate(before);
+        if before < at {
+            // The set that was begun for it is gone; the one before it was closed.
+            self.open = None;
+        }
+        self.flush(out);
+        self.close_set(template);
+        self.body.extend_from_slice(&record);
     }
 
     /// Of the next message.
