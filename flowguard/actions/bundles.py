@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from django.db.models import Max, Q
 
+from flowguard.actions.sensors import heard
 from flowguard.models import Sensor
 from flowguard.queries.bundles import Bundle, bundle_for
 from policyhub.actions.configs import latest_config
@@ -15,9 +16,9 @@ from policyhub.domain.qos import DscpMap
 from policyhub.models import Device
 
 
-def hand_out(*, sensor: Sensor, now: datetime) -> Bundle:
-    """The bundle for this sensor as ledger, groups and collected configurations stand now."""
-    Sensor.objects.filter(pk=sensor.pk).update(last_seen_at=now)
+def hand_out(*, sensor: Sensor, backlog: tuple[int, float] | None = None, now: datetime) -> Bundle:
+    """The bundle for this sensor as ledger, groups and collected configurations stand now. backlog: see `sensors.heard`."""
+    heard(sensor, backlog=backlog, now=now)
     return bundle_for(sensor, maps=maps_behind(sensor))
 
 

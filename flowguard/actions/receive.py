@@ -11,23 +11,24 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from flowguard.actions import streams
+from flowguard.actions.sensors import heard
 from flowguard.domain.batch import canonical, digest
 from flowguard.domain.errors import BatchConflict
 from flowguard.models import Sensor, VerdictBatch
 from policyhub import dispatch
 
 
-def store(*, sensor: Sensor, batch: dict[str, Any], now: datetime) -> bool:
+def store(*, sensor: Sensor, batch: dict[str, Any], backlog: tuple[int, float] | None = None, now: datetime) -> bool:
     """Store a checked batch; the row is committed on return. True when it is new, False when it was stored before.
 
+    backlog: see `sensors.heard`.
     Raises BatchConflict when the same (sensor, stream, sequence) holds other content.
     """
     stream, sequence, sha256 = UUID(batch["stream"]), batch["sequence"], digest(batch)
     if not deduplicates():
         stream = uuid4()
     with transaction.atomic():
-        seen = {"last_seen_at": now, "judging": batch["judging"], "bundle_version": batch["bundle"] or ""}
-        Sensor.objects.filter(pk=sensor.pk).update(**seen)
+        heard(sensor, backlog=backlog, now=now, judging=batch["judging"], bundle_version=batch["bundle"] or "")
         if _known(sensor, stream, sequence, sha256) or streams.already_had(sensor=sensor, stream=stream, sequence=sequence):
             return False
         try:

@@ -17,6 +17,12 @@ def enrol(name: str) -> Sensor:
     return Sensor.objects.select_related("group").get_or_create(name=name)[0]
 
 
+def heard(sensor: Sensor, *, backlog: tuple[int, float] | None, now: datetime, **more: object) -> None:
+    """Note a contact. backlog: batches left on its disk and the age of the oldest in seconds; None = it did not say."""
+    spooled, spooled_s = backlog or (None, None)
+    Sensor.objects.filter(pk=sensor.pk).update(last_seen_at=now, spooled=spooled, spooled_s=spooled_s, **more)
+
+
 def assign(*, name: str, group: str, actor: object, now: datetime) -> Sensor:
     """Put a sensor under a group, whose profile its bundle then carries. Raises BadInput for an unknown group."""
     found = DeviceGroup.objects.filter(name=group).first()

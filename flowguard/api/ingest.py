@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowguard.actions import bundles, receive, sensors
-from flowguard.domain.batch import read_batch
+from flowguard.domain.batch import read_backlog, read_batch
 from flowguard.domain.errors import BadBatch, BatchConflict, BatchTooLarge
 from policyhub.api.auth import SensorPermission, TokenAuthentication
 from policyhub.domain.errors import PolicyHubError
@@ -52,7 +52,8 @@ class BatchesView(SensorView):
     @extend_schema(request={"application/json": dict}, responses={201: OpenApiResponse(), 200: OpenApiResponse()})
     def post(self, request: Request, sensor: str) -> Response:
         batch = read_batch(_body(request), sensor=sensor)
-        is_new = receive.store(sensor=sensors.enrol(sensor), batch=batch, now=timezone.now())
+        backlog = read_backlog(request.headers, delivered=1)
+        is_new = receive.store(sensor=sensors.enrol(sensor), batch=batch, backlog=backlog, now=timezone.now())
         return Response({"stored": True, "new": is_new}, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
@@ -61,7 +62,8 @@ class BundleView(SensorView):
 
     @extend_schema(responses={200: dict, 304: OpenApiResponse()})
     def get(self, request: Request, sensor: str) -> HttpResponse:
-        bundle = bundles.hand_out(sensor=sensors.enrol(sensor), now=timezone.now())
+        backlog = read_backlog(request.headers, delivered=0)
+        bundle = bundles.hand_out(sensor=sensors.enrol(sensor), backlog=backlog, now=timezone.now())
         etag = f'"{bundle.version}"'
         known = {tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")}
         response = HttpResponse(status=304) if etag in known else HttpResponse(bundle.body, content_type="application/json")

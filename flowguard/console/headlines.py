@@ -39,6 +39,8 @@ def headlines(now: datetime) -> Iterable[Headline]:
         yield _blind(watch)
     elif not burning:
         yield _calm(watch, found)
+    elif watch.behind:
+        yield Headline(Alarm.WATCH, _late(watch), reverse("console:sensors"), _("Open the sensors"))
 
 
 def _mark(dscp: int) -> str:
@@ -128,6 +130,10 @@ def _state(d: Departure) -> str:
         return _("An enforcement is ready and waits for a person.")
     if d.blame == "network":
         return _("Look for the hop that rewrites.")
+    if d.taken_back_at:
+        return format_html(
+            _("The device was changed; that was taken back {when}. Since then nothing was changed."), when=when(d.taken_back_at)
+        )
     return _("Nothing was changed: the group observes, or a guard rail holds it back.") if d.enforcement else ""
 
 
@@ -160,7 +166,7 @@ def _blind(watch: Watch) -> Headline:
     if watch.total == 0:
         text, note = _("No sensor is connected, so nobody looks at the traffic."), _("This is not the same as calm.")
     else:
-        text = _("No sensor judges the traffic at the moment.")
+        text = _late(watch) or _("No sensor judges the traffic at the moment.")
         quiet = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
         blind = _("Without a bundle: %(names)s.") % {"names": ", ".join(watch.blind)} if watch.blind else ""
         note = " ".join(part for part in (quiet, blind, _idle(watch)) if part)
@@ -169,6 +175,22 @@ def _blind(watch: Watch) -> Headline:
 
 def _idle(watch: Watch) -> str:
     return _("No recent packets: %(names)s.") % {"names": ", ".join(watch.idle)} if watch.idle else ""
+
+
+def _late(watch: Watch) -> str:
+    """What passes now is told later: that is neither calm nor blindness."""
+    if not watch.behind:
+        return ""
+    name, age_s = watch.behind[0]
+    more = len(watch.behind) - 1
+    text = _("Sensor %(name)s is %(span)s behind: what passes now will be judged that much later.") % {
+        "name": name,
+        "span": units.span(age_s),
+    }
+    others = ngettext("%(count)d other sensor is behind, too.", "%(count)d other sensors are behind, too.", more) % {
+        "count": more
+    }
+    return f"{text} {others}" if more else text
 
 
 def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
@@ -189,8 +211,8 @@ def _calm(watch: Watch, earlier: list[Departure]) -> Headline:
         Figure(_("Dropped by the capture"), "" if watch.dropped is None else units.number(watch.dropped), hint),
     )
     silent = _("Not heard: %(names)s.") % {"names": ", ".join(watch.silent)} if watch.silent else ""
-    if silent or watch.idle:
-        told = " ".join(part for part in (silent, _idle(watch)) if part)
+    if silent or watch.idle or watch.behind:
+        told = " ".join(part for part in (_late(watch), silent, _idle(watch)) if part)
         return Headline(Alarm.WATCH, told, reverse("console:sensors"), _("Open the sensors"), figures=figures, note=text)
     url, action = (reverse("console:traffic"), _("Look at them")) if quiet else ("", "")
     return Headline(Alarm.CALM, text, url, action, figures=figures)

@@ -15,6 +15,8 @@ from flowguard.domain.errors import BadBatch
 from policyhub.domain.finding import Severity
 
 SCHEMA = "flowguard.batch/1"
+# Headers of a sensor's requests: batches on its disk, the one on its way among them, and the age of the oldest in seconds.
+WAITING, OLDEST = "X-Spool-Waiting", "X-Spool-Oldest-S"
 MAX_INT64 = 2**63 - 1
 MAX_INT32 = 2**31 - 1
 MAX_SEQUENCE = 2**53
@@ -32,6 +34,16 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def read_backlog(headers: Mapping[str, str], *, delivered: int) -> tuple[int, float] | None:
+    """What WAITING and OLDEST say, without the batches that came with the request; None = not told, or nothing one can read."""
+    told = [re.fullmatch(r"\d{1,9}(\.\d{1,3})?", headers.get(name, "")) for name in (WAITING, OLDEST)]
+    if None in told:
+        return None
+    waiting, oldest_s = (float(found[0]) for found in told if found)
+    left = max(0, int(waiting) - delivered)
+    return left, oldest_s if left else 0.0
 
 
 def read_batch(body: bytes, *, sensor: str) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def _line(row: SensorRow) -> str:
     judging = "silent" if row.is_silent and row.silent_s is not None else "judging" if row.judging else "not judging"
     lost = "drops unknown" if row.dropped is None else f"{row.dropped} dropped"
     trouble = f", {row.gaps} gaps" * bool(row.gaps) + f", {row.poisoned} batches unreadable" * bool(row.poisoned)
-    return f"{row.name}  {seen}, {judging}, {lost}, {row.waiting} batches waiting{trouble}"
+    spooled = "unknown" if row.spooled is None else row.spooled
+    late = f", {row.behind_s:.0f} s behind" if row.is_behind else ""
+    return f"{row.name}  {seen}, {judging}, {lost}, {row.waiting} batches waiting and {spooled} on its disk{late}{trouble}"
 
 
 def _assign(args: argparse.Namespace) -> int:

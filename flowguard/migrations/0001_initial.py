@@ -156,6 +156,8 @@ class Migration(migrations.Migration):
                 ('judging', models.BooleanField(default=False)),
                 ('bundle_version', models.CharField(blank=True, max_length=64)),
                 ('health', models.JSONField(default=dict)),
+                ('spooled', models.PositiveIntegerField(blank=True, null=True)),
+                ('spooled_s', models.FloatField(blank=True, null=True)),
                 ('group', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sensors', to='policyhub.devicegroup')),
             ],
             options={

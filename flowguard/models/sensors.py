@@ -7,7 +7,10 @@ from policyhub.models import Device, DeviceGroup, Realm
 
 
 class Sensor(models.Model):
-    """group: whose profile its bundle carries. health: as last reported."""
+    """group: whose profile its bundle carries. health: as last reported.
+
+    spooled, spooled_s: batches that were left on its disk at the last contact and the age of the oldest; null = not reported.
+    """
 
     name = models.SlugField(_("name"), max_length=64, unique=True)
     group = models.ForeignKey(DeviceGroup, models.PROTECT, null=True, blank=True, related_name="sensors")
@@ -15,6 +18,8 @@ class Sensor(models.Model):
     judging = models.BooleanField(default=False)
     bundle_version = models.CharField(max_length=64, blank=True)
     health = models.JSONField(default=dict)
+    spooled = models.PositiveIntegerField(null=True, blank=True)
+    spooled_s = models.FloatField(null=True, blank=True)
 
     class Meta:
         ordering = ("name",)

@@ -12,7 +12,7 @@ from django.db.models import F, Min
 from flowguard.domain.guardrails import ACTIONABLE
 from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
 from flowguard.queries.ground import OPEN
-from flowguard.queries.sensors import sees_nothing
+from flowguard.queries.sensors import BEHIND_AFTER_S, behind_s, sees_nothing, with_oldest
 from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.finding import Severity
 
@@ -23,6 +23,7 @@ TOGETHER_NS = 10_000_000_000
 QUIET_SENSOR = timedelta(minutes=2)
 MOST = 2_000
 HELD = ("active", "withdrawing")
+TAKEN_BACK = (Enforcement.State.EXPIRED, Enforcement.State.REVERTED)
 NOBODYS = (Verdict.Standing.DUPLICATE, Verdict.Standing.OWN)
 
 
@@ -34,6 +35,7 @@ class Departure:
     problem: the verdicts' name where they are not about a mark that the sender may not use, else "".
     seen_at: when its last packet passed; a backlog that arrives late burned then, not now.
     held: its senders' marks are taken off now. moving: an enforcement is on its way. waits: an enforcement waits for a person.
+    taken_back_at: when the last change of the device on account of a sender was taken back; None = nothing ever was changed.
     """
 
     who: str
@@ -55,6 +57,7 @@ class Departure:
     moving: bool
     waits: bool
     needs_person: bool
+    taken_back_at: datetime | None
 
     def burns(self, now: datetime) -> bool:
         return now - self.seen_at <= BURNS_FOR
@@ -65,7 +68,7 @@ class Departure:
 
 
 def departures(now: datetime) -> list[Departure]:
-    """Worst first: severity, then volume. Two queries. Left out: information, duplicates, what our own guards rewrote."""
+    """Worst first: severity, then volume. Three queries. Left out: information, duplicates, what our own guards rewrote."""
     since = int((now - WINDOW).timestamp()) * SECOND_NS
     rows = Verdict.objects.filter(last_ns__gte=since).exclude(severity=Severity.INFO).exclude(standing__in=NOBODYS)
     rows = rows.defer("evidence", "signals").annotate(told_at=F("batch__received_at")).order_by("-last_ns")[:MOST]
@@ -73,8 +76,8 @@ def departures(now: datetime) -> list[Departure]:
     for row in rows:
         who = row.business or row.identity_name or str(row.src)
         groups.setdefault((_blame(row), "" if row.name in ACTIONABLE else row.name, who, row.dscp), []).append(row)
-    handled = _handled()
-    found = [_departure(key, rows, handled) for key, rows in groups.items()]
+    handled, ended = _handled(), _taken_back(now)
+    found = [_departure(key, rows, handled, ended) for key, rows in groups.items()]
     return sorted(found, key=lambda d: (-d.severity.rank, -d.bytes))
 
 
@@ -88,11 +91,22 @@ def _handled() -> dict[tuple[str, str], Enforcement]:
     return {(row.realm.name, row.member.partition("/")[0]): row for row in rows}
 
 
-def _departure(key: tuple[str, str, str, int], rows: list[Verdict], handled: dict[tuple[str, str], Enforcement]) -> Departure:
+def _taken_back(now: datetime) -> dict[tuple[str, str], datetime]:
+    """When the last enforcement of (realm, address) ended that had changed a device, in the time that departures are told of."""
+    rows = Enforcement.objects.filter(state__in=TAKEN_BACK, ended_at__gte=now - WINDOW, add_change__pushed_at__isnull=False)
+    told = rows.order_by("ended_at").values_list("realm__name", "member", "ended_at")
+    return {(realm, member.partition("/")[0]): at for realm, member, at in told if at is not None}
+
+
+def _departure(
+    key: tuple[str, str, str, int], rows: list[Verdict], handled: dict[tuple[str, str], Enforcement],
+    ended: dict[tuple[str, str], datetime],
+) -> Departure:  # fmt: skip
     blame, problem, who, dscp = key
     senders = {(row.realm, str(row.src)) for row in rows}
     sources = tuple(sorted({source for _, source in senders}))
-    by_source = [handled[sender] for sender in senders if sender in handled] if blame == "host" and not problem else []
+    ours = senders if blame == "host" and not problem else set()
+    by_source = [handled[sender] for sender in ours if sender in handled]
     states = {row.state for row in by_source}
     return Departure(
         who=who,
@@ -114,6 +128,7 @@ def _departure(key: tuple[str, str, str, int], rows: list[Verdict], handled: dic
         moving="applying" in states,
         waits="proposed" in states,
         needs_person="needs-person" in states,
+        taken_back_at=max((ended[sender] for sender in ours if sender in ended), default=None),
     )
 
 
@@ -140,6 +155,7 @@ class Watch:
     """Who looks. judging: sensors heard lately that judge and see packets. silent: known but not heard.
 
     blind: heard, without a bundle. idle: heard, with a bundle, but no packet came lately.
+    behind: heard, but what it told waits, on its disk or here: (name, age of the oldest in seconds), the latest first.
     """
 
     total: int
@@ -147,21 +163,24 @@ class Watch:
     silent: tuple[str, ...]
     blind: tuple[str, ...]
     idle: tuple[str, ...]
+    behind: tuple[tuple[str, float], ...]
     dropped: int | None
     received: int | None
 
 
 def watch(now: datetime) -> Watch:
-    sensors = list(Sensor.objects.order_by("name"))
+    sensors = list(with_oldest(Sensor.objects.order_by("name")))
     heard = [s for s in sensors if s.last_seen_at and now - s.last_seen_at <= QUIET_SENSOR]
     drops = [s.health.get("dropped") for s in heard]
     received = [s.health.get("received") for s in heard]
+    late = {s.name: age for s in heard if (age := behind_s(s, now) or 0.0) > BEHIND_AFTER_S}
     return Watch(
         total=len(sensors),
         judging=sum(1 for s in heard if s.judging and not sees_nothing(s.health, now)),
         silent=tuple(s.name for s in sensors if s not in heard),
         blind=tuple(s.name for s in heard if not s.judging),
-        idle=tuple(s.name for s in heard if s.judging and sees_nothing(s.health, now)),
+        idle=tuple(s.name for s in heard if s.judging and sees_nothing(s.health, now) and s.name not in late),
+        behind=tuple(sorted(late.items(), key=lambda told: -told[1])),
         dropped=sum(sum(d.values()) for d in drops if d) if drops and all(d is not None for d in drops) else None,
         received=sum(r for r in received if r) if received and all(r is not None for r in received) else None,
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from flowguard.domain.batch import OLDEST, WAITING
 from flowguard.sensor.config import SensorConfig
 
 TIMEOUT_S = 10.0
@@ -34,8 +35,14 @@ class Answer:
 class Client:
     """One kept connection. Use one client per thread. Every call raises one of NETWORK_ERRORS when the service is away."""
 
-    def __init__(self, config: SensorConfig, token: Callable[[], str]) -> None:
-        self._parts = urlsplit(config.url)
+    def __init__(
+        self, config: SensorConfig, token: Callable[[], str], backlog: Callable[[], tuple[int, float]] | None = None
+    ) -> None:
+        """backlog: batches that wait on the disk and the age of the oldest, told with every request as it is then.
+
+        A batch cannot say it: it may itself have waited for hours, and its bytes never change.
+        """
+        self._parts, self._backlog = urlsplit(config.url), backlog
         self._base = f"{self._parts.path.rstrip('/')}/api/v1/sensors/{config.name}"
         self._token = token
         self._context = _context(config) if self._parts.scheme == "https" else None
@@ -72,7 +79,11 @@ class Client:
 
     def _try(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         connection = self._connection = self._connection or self._connect()
-        connection.request(method, self._base + path, body, {"Authorization": f"Bearer {self._token()}", **headers})
+        own = {"Authorization": f"Bearer {self._token()}"}
+        if self._backlog:
+            waiting, oldest_s = self._backlog()
+            own |= {WAITING: str(waiting), OLDEST: f"{oldest_s:.1f}"}
+        connection.request(method, self._base + path, body, {**own, **headers})
         response = connection.getresponse()
         text = response.read(MAX_ANSWER_BYTES + 1)
         if len(text) > MAX_ANSWER_BYTES:

@@ -18,8 +18,10 @@ from flowguard.sensor.sending import Backoff, BundleKeeper, Sender
 from flowguard.sensor.spool import Spool
 
 DRAIN_S = 3.0
-# A batch stays far below the service's limit, however much one poll brings.
-MAX_VERDICTS, MAX_OBSERVATIONS = 500, 4
+# A batch stays far below the service's limit, however much one poll brings: room for four observations as large as they come.
+MAX_VERDICTS, MAX_ROWS = 500, 4 * 4097
+# More that wait than this: the service does not keep up, and fewer batches that hold more cost it less than many small ones.
+BACKLOG, LONGEST_PAUSE_S = 4, 5.0
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +39,12 @@ class Collector:
         self._lost = 0
 
     def run(self, stop: threading.Event) -> None:
+        pause = usual = self._config.batch_s
         while not stop.is_set():
             began = self._clock()
-            self.once(int(self._config.batch_s * 1000))
-            stop.wait(max(0.0, self._config.batch_s - (self._clock() - began)))
+            self.once(int(usual * 1000))
+            pause = next_pause(pause, usual, self._spool.waiting())
+            stop.wait(max(0.0, pause - (self._clock() - began)))
         self.once(0)
 
     def once(self, timeout_ms: int) -> None:
@@ -67,15 +71,36 @@ class Collector:
         self._judging = judging
 
 
+def next_pause(pause: float, usual: float, waiting: int) -> float:
+    """Seconds from one batch to the next: doubled while batches wait, halved down to the usual when they are delivered."""
+    if waiting > BACKLOG:
+        return min(pause * 2, max(usual, LONGEST_PAUSE_S))
+    return pause if waiting > 1 else max(pause / 2, usual)
+
+
 def _parts(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    verdicts, observations = told["verdicts"], told["observations"]
-    steps = max(1, -(-len(verdicts) // MAX_VERDICTS), -(-len(observations) // MAX_OBSERVATIONS))
-    for step in range(steps):
-        yield {
-            **told,
-            "verdicts": verdicts[step * MAX_VERDICTS : (step + 1) * MAX_VERDICTS],
-            "observations": observations[step * MAX_OBSERVATIONS : (step + 1) * MAX_OBSERVATIONS],
-        }
+    verdicts = [told["verdicts"][at : at + MAX_VERDICTS] for at in range(0, len(told["verdicts"]), MAX_VERDICTS)]
+    observations = _packed(told["observations"])
+    for step in range(max(1, len(verdicts), len(observations))):
+        yield {**told, "verdicts": _at(verdicts, step), "observations": _at(observations, step)}
+
+
+def _at(groups: list[list[dict[str, Any]]], step: int) -> list[dict[str, Any]]:
+    return groups[step] if step < len(groups) else []
+
+
+def _packed(observations: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """In groups of at most MAX_ROWS, an observation and each of its sources being one; a larger one stands alone."""
+    groups: list[list[dict[str, Any]]] = []
+    room = 0
+    for observation in observations:
+        size = 1 + len(observation["sources"])
+        if size > room:
+            groups.append([])
+            room = MAX_ROWS
+        groups[-1].append(observation)
+        room -= size
+    return groups
 
 
 def run(
@@ -85,7 +110,7 @@ def run(
     """Until `stop` is set. Raises BadInput for a token or spool that cannot be used, and what the engine raises."""
     config.token()
     spool = Spool(config.spool_dir, sensor=config.name, stream=str(stream), max_bytes=config.spool_bytes)
-    fetching, sending = Client(config, config.token), Client(config, config.token)
+    fetching, sending = (Client(config, config.token, lambda: spool.backlog(time.time())) for _ in range(2))
     keeper = BundleKeeper(fetching, stop, config.bundle_s, check_bundle, config.spool_dir / "bundle.json")
     sender = Sender(spool, sending, stop, Backoff(chance))
     if config.is_replay:  # a capture waits for its judge; live packets do not

@@ -130,6 +130,16 @@ class Spool:
         """Batches not yet taken by the service."""
         return len(self._waiting)
 
+    def backlog(self, now: float) -> tuple[int, float]:
+        """How many wait, the one on its way among them, and since when the oldest does, in seconds. now: epoch seconds."""
+        with self._lock:
+            if not self._waiting:
+                return 0, 0.0
+            try:
+                return len(self._waiting), max(0.0, now - self._waiting[0].stat().st_mtime)
+            except OSError:  # somebody took the file away: the reader will tell
+                return len(self._waiting), 0.0
+
     def has_gaps(self) -> bool:
         return bool(self._gaps)
 

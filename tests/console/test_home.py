@@ -15,6 +15,7 @@ from django.utils.html import strip_tags
 from flowguard.console.labels import VERDICTS
 from flowguard.domain.guardrails import ACTIONABLE
 from flowguard.models import Enforcement, Guard, Sensor, Verdict, VerdictBatch
+from policyhub.console import units
 from policyhub.models import Device, DeviceGroup, Realm
 from tests.console.conftest import person
 from tests.support import sample_rows
@@ -161,7 +162,13 @@ def test_departure_that_goes_on_for_hours_burns_though_it_was_first_told_long_ag
 
 def test_clock_of_a_sensor_that_is_ahead_does_not_keep_a_departure_burning(client: Client, sensor: Sensor) -> None:
     batch = VerdictBatch.objects.create(
-        sensor=sensor, stream=uuid.UUID(int=1), sequence=1, sha256="0" * 64, body=b"", received_at=now() - timedelta(minutes=20)
+        sensor=sensor,
+        stream=uuid.UUID(int=1),
+        sequence=1,
+        sha256="0" * 64,
+        body=b"",
+        received_at=now() - timedelta(minutes=20),
+        state="ingested",
     )
     sample_rows.verdict(sensor, now() + timedelta(minutes=40), 0, batch=batch)
     assert top(client)[0] == "calm"
@@ -188,6 +195,45 @@ def test_sensor_whose_packets_stopped_is_told_beside_one_that_sees_some(client: 
     assert page.count("no recent packets</span>") == 1 and "5\u00a0min\u00a0" in page
     client.cookies["django_language"] = "zh-hans"
     assert "近期没有报文" in client.get("/sensors/").content.decode()
+
+
+def test_sensor_that_is_behind_is_told_so_and_not_as_one_that_judges_nothing(client: Client, sensor: Sensor) -> None:
+    old = {"received": 9, "dropped": {"kernel": 0}, "last_packet_ns": int((now() - timedelta(minutes=11)).timestamp()) * 10**9}
+    Sensor.objects.update(health=old, spooled=2724, spooled_s=660.0)
+    kind, sentence = top(client)
+    assert kind == "blind" and re.match(
+        r"Sensor core-1 is 11 min 0\d s behind: what passes now will be judged that much later.", sentence
+    )
+    text = client.get("/").content.decode()
+    assert "No sensor judges" not in text and "No recent packets" not in text
+    assert re.search(r'<span class="muted small">11\u00a0min\u00a0\d\d\u00a0s behind', text)
+    page = strip_tags(client.get("/sensors/").content.decode())
+    assert str(units.number(2724)) in page and "11\u00a0min" in page and "behind" in page
+    Sensor.objects.create(name="mirror-2", judging=True, last_seen_at=now(), health={"received": 9}, spooled=0, spooled_s=0.0)
+    assert top(client)[0] == "watch"
+    client.cookies["django_language"] = "zh-hans"
+    assert "core-1" in top(client)[1] and "behind" not in top(client)[1]
+
+
+def test_change_that_was_taken_back_was_a_change(client: Client, sensor: Sensor) -> None:
+    seen = sample_rows.verdict(sensor, now(), 0)
+    realm = Realm.objects.get(name="")
+    device = Device.objects.create(name="sw", realm=realm, group=sensor.group, platform="linux_nftables")
+    guard = Guard.objects.create(device=device, name="PHG-A", spec=sample_rows.SPEC, created_at=now())
+    change = sample_change(device, now(), "member-add", "confirmed", 1)
+    told = {"guard": guard, "verdict": seen, "realm": realm, "member": f"{seen.src}/32", "mode": "auto", "profile": "lab"}
+    refused = Enforcement.objects.create(**told, state="refused", idempotency_key="b", created_at=now())
+    assert "Nothing was changed: the group observes" in client.get("/").content.decode()
+    change.pushed_at = now() - timedelta(minutes=30)
+    change.save()
+    Enforcement.objects.create(
+        **told, state="expired", idempotency_key="a", created_at=refused.created_at, add_change=change, ended_at=now()
+    )
+    text = strip_tags(client.get("/").content.decode())
+    assert "Nothing was changed: the group observes" not in text
+    assert re.search(
+        r"The device was changed; that was taken back \d\d-\d\d \d\d:\d\d UTC. Since then nothing was changed.", text
+    )
 
 
 def done(client: Client) -> list[tuple[str, str]]:

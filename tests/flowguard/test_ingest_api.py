@@ -10,6 +10,7 @@ from django.test import Client, override_settings
 from django.urls import include, path
 
 from flowguard.actions import receive
+from flowguard.domain.batch import OLDEST, WAITING
 from flowguard.models import IdentityEntry, ObservationPoint, Sensor, VerdictBatch
 from policyhub.actions import tokens
 from policyhub.models import ApiToken, AuditEntry, DeviceGroup, Realm
@@ -48,6 +49,21 @@ def test_the_row_is_committed_when_the_answer_leaves(bearer):
     send(batch(verdicts=[verdict(1)]), bearer)
     row = VerdictBatch.objects.get()
     assert json.loads(zlib.decompress(row.body)) == batch(verdicts=[verdict(1)])
+
+
+def test_what_waits_on_a_sensor_s_disk_is_known_from_every_request_and_null_where_it_does_not_say(bearer):
+    def known():
+        return Sensor.objects.values_list("spooled", "spooled_s").get()
+
+    send(batch(1), bearer, **{WAITING: "2724", OLDEST: "612.5"})
+    assert known() == (2723, 612.5)
+    send(batch(2), bearer, **{WAITING: "1", OLDEST: "0.2"})
+    assert known() == (0, 0.0)
+    Client().get(BUNDLE, headers={"authorization": f"Bearer {bearer}", WAITING: "3", OLDEST: "9"})
+    assert known() == (3, 9.0)
+    for junk in ("-1", "nan", "1e9", "9" * 20, "³"):
+        send(batch(2), bearer, **{WAITING: junk, OLDEST: "1"})
+        assert known() == (None, None)
 
 
 def test_gzip_and_plain_are_the_same_batch(bearer):

@@ -1,6 +1,7 @@
 """Commands around sensors: tokens, places of points, health, batches that could not be read."""
 
 import argparse
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -87,8 +88,18 @@ class TestSensorsCommand:
         Sensor.objects.exclude(name="quiet").update(last_seen_at=timezone.now())
         assert run(sensors_cli, "list") == 0
         first, second = capsys.readouterr().out.splitlines()
-        assert "judging, 4 dropped, 0 batches waiting, 1 batches unreadable" in first
+        assert "judging, 4 dropped, 0 batches waiting and unknown on its disk, 1 batches unreadable" in first
         assert "quiet  never seen, not judging, drops unknown" in second
+
+    def test_the_list_says_how_far_a_sensor_is_behind(self, capsys):
+        take(batch(1))
+        Sensor.objects.update(last_seen_at=timezone.now(), spooled=2724, spooled_s=660.0)
+        run(sensors_cli, "list")
+        assert "0 batches waiting and 2724 on its disk, 66" in (told := capsys.readouterr().out) and " s behind" in told
+        Sensor.objects.update(last_seen_at=timezone.now(), spooled=0, spooled_s=0.0)
+        VerdictBatch.objects.update(state="stored", received_at=timezone.now() - timedelta(seconds=90))
+        run(sensors_cli, "list")
+        assert "1 batches waiting and 0 on its disk, 90 s behind" in capsys.readouterr().out
 
     def test_a_batch_is_given_another_try(self):
         row = store(batch(1))

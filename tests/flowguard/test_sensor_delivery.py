@@ -1,6 +1,7 @@
 """From the engine to the service: in order, kept while the service is away, refused ones told, no bundle no judging."""
 
 import logging
+import os
 import random
 import threading
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flowguard.domain.batch import read_backlog
 from flowguard.sensor import process
 from flowguard.sensor.client import Client
 from flowguard.sensor.config import Point, SensorConfig
@@ -17,7 +19,7 @@ from flowguard.sensor.process import Collector
 from flowguard.sensor.sending import Backoff, BundleKeeper, Sender
 from flowguard.sensor.spool import Spool
 from policyhub.domain.errors import BadInput
-from tests.support.batches import observation, verdict
+from tests.support.batches import observation, source, verdict
 from tests.support.fake_service import FakeEngine, FakeService
 
 TOKEN = "phb_0123456789abcdef.secret"
@@ -49,8 +51,8 @@ def connect(monkeypatch):
     """Clients made by a test are closed after it."""
     made = []
 
-    def client(config, token):
-        made.append(Client(config, token))
+    def client(*told):
+        made.append(Client(*told))
         return made[-1]
 
     monkeypatch.setattr("tests.flowguard.test_sensor_delivery.new_client", client)
@@ -108,6 +110,16 @@ class TestSender:
         keep(spool, 3)
         sender(config, spool).drain(lambda: False)
         assert service.batches[-1]["gaps"][0]["reason"] == f"refused-{status}"
+
+    def test_every_request_says_how_many_batches_wait_and_since_when(self, service, config, spool):
+        keep(spool, 1, 2, 3)
+        made = os.stat(spool.oldest().path).st_mtime
+        client = new_client(config, config.token, lambda: spool.backlog(made + 90.0))
+        Sender(spool, client, threading.Event(), Backoff(random.Random(1))).drain(lambda: False)
+        client.get_bundle("")
+        told = [read_backlog(headers, delivered=method == "POST") for method, _, headers in service.seen]
+        assert [waiting for waiting, _ in told] == [2, 1, 0, 0]
+        assert told[0][1] == pytest.approx(90.0, abs=0.1) and told[2:] == [(0, 0.0), (0, 0.0)]
 
     def test_an_answer_that_got_lost_is_asked_for_again_with_the_same_bytes(self, service, config, spool):
         keep(spool, 1)
@@ -222,6 +234,49 @@ class TestCollector:
         assert [len(batch["verdicts"]) for batch in service.batches] == [500, 500, 203]
         assert sum(len(batch["observations"]) for batch in service.batches) == 9
         assert len({v["id"] for batch in service.batches for v in batch["verdicts"]}) == 1203
+
+    def test_observations_share_a_batch_as_far_as_their_sources_leave_room(self, service, config, spool):
+        engine, full = FakeEngine(), [source("10.0.0.1", 46, 1)] * 4096
+        small = [observation(second=n) for n in range(40)]
+        engine.ready = [{"observations": [*small, *({**observation(second=n), "sources": full} for n in range(40, 48))]}]
+        collector(config, spool, engine).once(0)
+        sender(config, spool).drain(lambda: False)
+        told = [[row["start_ns"] for row in batch["observations"]] for batch in service.batches]
+        assert [start for starts in told for start in starts] == [observation(second=n)["start_ns"] for n in range(48)]
+        assert [len(starts) for starts in told] == [43, 4, 1]
+
+    def test_batches_that_wait_make_later_ones_fewer_and_their_delivery_brings_the_usual_pace_back(self):
+        pause, made, waiting, longest, due, came = 0.25, 0, 0, 0, 0.0, 0.0
+        for tick in range(4 * 1800):  # half an hour of a service that takes two batches a second
+            now = tick / 4
+            if now >= due:
+                made, waiting = made + 1, waiting + 1
+                pause = process.next_pause(pause, 0.25, waiting)
+                due = now + pause
+            if waiting and now >= came:
+                waiting, came = waiting - 1, now + 0.5
+            longest = max(longest, waiting)
+        assert longest <= process.BACKLOG + 4
+        assert made >= 1800  # it does not idle either
+        pauses = [pause := process.next_pause(pause, 0.25, 9) for _ in range(20)]
+        assert pauses[-1] == process.LONGEST_PAUSE_S
+        back = [pause := process.next_pause(pause, 0.25, 0) for _ in range(20)]
+        assert (back[-1], process.next_pause(60.0, 60.0, 99)) == (0.25, 60.0)
+
+    def test_a_service_that_is_away_gets_few_batches_not_many(self, config, spool):
+        """The collector itself: while nothing is delivered, its clock passes between its batches."""
+        now, stop, waits = [0.0], threading.Event(), []
+
+        def wait(seconds):
+            waits.append(seconds)
+            now[0] += seconds
+            return len(waits) >= 40 and bool(stop.set() or True)
+
+        pausing = type("Pausing", (), {"is_set": stop.is_set, "wait": staticmethod(wait)})()
+        engine = FakeEngine(lambda: {"verdicts": [verdict(1)]})
+        collector(config, spool, engine, clock=lambda: now[0]).run(pausing)
+        assert waits[0] == config.batch_s and waits[-1] == process.LONGEST_PAUSE_S
+        assert spool.waiting() == 41
 
     def test_a_full_spool_is_said_in_the_log_in_the_health_and_in_the_gap(self, service, config, caplog, tmp_path):
         tiny = Spool(tmp_path / "tiny", sensor="core-1", stream=str(uuid.uuid4()), max_bytes=1)
