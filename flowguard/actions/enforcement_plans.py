@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from flowguard.actions.timeline import move
+from flowguard.actions.timeline import ASKED_BACK, move
 from flowguard.domain.guardrails import Decision, Railing, as_rows, evaluate
 from flowguard.models import Enforcement
 from flowguard.queries.ground import Ground
 from flowguard.queries.situation import situation
 from policyhub.actions import audit, changes, kill_switch
-from policyhub.domain.change import ChangeKind, GuardSpec
+from policyhub.domain.change import ChangeKind, EnforcementOutcome, GuardSpec
 from policyhub.domain.change_states import CANCELLABLE
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import Message, gettext_noop
@@ -25,6 +25,7 @@ from policyhub.models import Change
 State = Enforcement.State
 Clock = Callable[[], datetime]
 
+POLICY = "policy "  # how actors that are no person are named
 TTL_S = 120
 REMOVE_AGAIN = timedelta(seconds=30)
 STEP_TASK = "flowguard.step_enforcement"
@@ -97,9 +98,22 @@ def plan_removal(row: Enforcement, clock: Clock) -> None:
             move(row, State.WITHDRAWING, said, clock(), again_at=clock())
 
 
-def approve_removal(change: Change, now: datetime) -> None:
-    """No person is asked: it only takes back our own member."""
-    changes.approve_by_policy(change=change, policy="expiry", plan_sha256=change.plan_sha256, now=now)
+def approve_removal(row: Enforcement, change: Change, now: datetime) -> None:
+    """No person is asked: it only takes back our own member. Who asked for it is named, else why it is over."""
+    actor = _ends(row)
+    if actor.startswith(POLICY):
+        policy = actor.removeprefix(POLICY)
+        changes.approve_by_policy(change=change, policy=policy, plan_sha256=change.plan_sha256, now=now)
+    else:
+        changes.approve_taking_back(change=change, actor=actor, plan_sha256=change.plan_sha256, now=now)
+
+
+def _ends(row: Enforcement) -> str:
+    """On whose account the member leaves: who asked last, harm, or its time."""
+    asked = row.events.filter(message=ASKED_BACK).order_by("-pk").first()
+    if asked is not None:
+        return str(asked.data["actor"])
+    return f"{POLICY}harm" if row.outcome == EnforcementOutcome.HARMED else f"{POLICY}expiry"
 
 
 def removals_failed(row: Enforcement) -> int:
@@ -164,8 +178,8 @@ def _no_longer(railings: Iterable[Railing]) -> Message:
 def _asks(row: Enforcement, adding: bool) -> str:
     """In automatic mode, and where the rails propose, the policy is who asks; at expiry nobody has to."""
     if not adding:
-        return "policy expiry"
-    return audit.who(row.requested_by) if row.requested_by else f"policy {row.mode}:{row.profile}"
+        return _ends(row)
+    return audit.who(row.requested_by) if row.requested_by else f"{POLICY}{row.mode}:{row.profile}"
 
 
 def _reason(row: Enforcement, adding: bool) -> Message:

@@ -200,7 +200,7 @@ def _follow_removal(row: Enforcement, now: datetime) -> None:
         else:
             move(row, State.NEEDS_PERSON, said, now)
     elif change.state == Change.State.PROPOSED:
-        approve_removal(change, now)
+        approve_removal(row, change, now)
         _later(row, now + FALLBACK)
     else:
         _later(row, now + FALLBACK)

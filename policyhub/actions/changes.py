@@ -173,12 +173,24 @@ def approve(*, change: Change, approver: User, plan_sha256: str, via: str = "", 
 
 def approve_by_policy(*, change: Change, policy: str, plan_sha256: str, now: datetime) -> None:
     """Automatic mode: a policy that people switched on stands for the approval, and the audit names it."""
+    said = Message(gettext_noop("approved by policy %(policy)s"), {"policy": policy})
+    _approved_unread(change, said, f"policy {policy}"[:150], plan_sha256, now)
+
+
+def approve_taking_back(*, change: Change, actor: str, plan_sha256: str, now: datetime) -> None:
+    """Somebody asked to have our own member taken out: that is the approval, and no second person is needed for it."""
+    assert change.kind == ChangeKind.MEMBER_REMOVE
+    said = Message(gettext_noop("%(who)s asked to take it back; that is the approval"), {"who": actor})
+    _approved_unread(change, said, actor[:150], plan_sha256, now)
+
+
+def _approved_unread(change: Change, said: Message, actor: str, plan_sha256: str, now: datetime) -> None:
     with transaction.atomic():
         row = Change.objects.select_for_update(of=("self",)).select_related("device").get(pk=change.pk)
         if row.state != State.PROPOSED and row.plan_sha256 == plan_sha256:
             return
         _require_plan(row, plan_sha256)
-        _approved(row, Message(gettext_noop("approved by policy %(policy)s"), {"policy": policy}), f"policy {policy}"[:150], now)
+        _approved(row, said, actor, now)
 
 
 def _require_plan(row: Change, read_sha256: str) -> None:

@@ -153,6 +153,8 @@ def test_a_guard_is_removed_without_a_trace_once_it_is_empty(world):
     world.step(row)
     world.step(row)
     assert row.state == State.REVERTED  # by a person, before its time: not "expired"
+    asked = row.remove_change.events.get(state="approved")
+    assert (asked.data["said"]["values"], row.remove_change.actor) == ({"who": "alice"}, "alice")
     guard = guards.remove(guard=world.guard, reason="end", requested_by=world.alice, now=world.clock())
     world.approve(guard.remove_change)
     guards.step(guard_id=guard.pk, clock=world.clock)
