@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import reduce
 
@@ -15,7 +15,7 @@ from flowguard.models import IdentityEntry
 from flowguard.queries.identities import identities
 from policyhub.actions import audit
 from policyhub.domain.errors import BadInput
-from policyhub.domain.identity import Identity, read_identities
+from policyhub.domain.identity import Identity, read_identities, with_zone
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Realm
 
@@ -155,6 +155,7 @@ def _label(one: Identity) -> Message:
 
 
 def _fields(old: Identity, new: Identity) -> Message:
+    old, new = (replace(one, active_window=with_zone(one.active_window)) for one in (old, new))
     pairs = [(field.name, getattr(old, field.name), getattr(new, field.name)) for field in fields(Identity)]
     said = gettext_noop("%(field)s %(old)s to %(new)s")
     told = [Message(said, {"field": name, "old": _shown(a), "new": _shown(b)}) for name, a, b in pairs if a != b]

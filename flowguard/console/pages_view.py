@@ -17,6 +17,7 @@ from flowguard.queries.sensors import sensor_rows
 from flowguard.queries.windows import SECOND_NS
 from policyhub.console.changes_view import Step, expected_diff, named, section_diff
 from policyhub.console.forms import ReasonForm
+from policyhub.domain.identity import with_zone
 from policyhub.models import Change
 
 S = Enforcement.State
@@ -73,6 +74,8 @@ def _value(key: str, value: Any) -> Value:
         return Value(label, "marks", value if isinstance(value, list) else [value])
     if key.endswith("_dscp") and isinstance(value, dict) and all(mark.isdecimal() for mark in value):
         return Value(label, "shares", [(int(mark), packets) for mark, packets in value.items()])
+    if key == "active_window":
+        value = with_zone(str(value))
     words = [str(labels.EVIDENCE_WORDS.get(str(one), str(one)[:64])) for one in (value if isinstance(value, list) else [value])]
     return Value(label, "text", ", ".join(words[:32]))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from policyhub.domain.errors import BadInput
-from policyhub.domain.identity import Identity
+from policyhub.domain.identity import Identity, with_zone
 from policyhub.domain.reading import read_text
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _line(one: Identity) -> str:
     marks = "anything" if one.allowed_dscp is None else " ".join(str(mark) for mark in sorted(one.allowed_dscp))
-    window = f" window {one.active_window}" if one.active_window else ""
+    window = f" window {with_zone(one.active_window)}" if one.active_window else ""
     peak = f" peak {one.peak_mbps:g} Mbit/s" if one.peak_mbps else ""
     realm = one.realm or "default"
     kind = "core" if one.core else "non-core"

@@ -8,6 +8,7 @@ from django import template
 
 from flowguard.console import labels
 from flowguard.models import Verdict
+from policyhub.domain.identity import with_zone
 
 register = template.Library()
 
@@ -20,6 +21,9 @@ def verdict_title(name: str) -> labels.Text:
 @register.filter
 def verdict_reason(name: str) -> labels.Text:
     return labels.verdict_reason(name)
+
+
+register.filter(with_zone)
 
 
 @register.filter

@@ -137,6 +137,11 @@ def _identity(row: dict[str | None, str | list[str] | None], file: str, line: in
     )  # fmt: skip
 
 
+def with_zone(window: str) -> str:
+    """Hours as a person reads them: UTC is said where no zone is written. "" stays, it means always."""
+    return f"{window} UTC" if window and " " not in window else window
+
+
 def _window_ok(text: str) -> bool:
     found = WINDOW.match(text)
     if not found:

@@ -233,6 +233,7 @@ def test_times_are_shown_in_the_readers_zone(site: str, chrome: webdriver.Chrome
     element = chrome.find_element(By.CSS_SELECTOR, "td time")
     hour = (int(element.get_attribute("datetime")[11:13]) + 8) % 24
     assert f"{hour:02d}:" in element.text and element.get_attribute("title").endswith(" UTC")
+    assert chrome.find_element(By.CSS_SELECTOR, "[data-zone]").text == "Asia/Shanghai (UTC+08:00)"
     chrome.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "UTC"})
 
 

@@ -10,6 +10,7 @@ import native_capture
 from flowguard.console import labels
 from flowguard.console.pages_view import _fact
 from flowguard.domain.batch import read_batch
+from policyhub.domain.identity import with_zone
 from tests.support.batches import batch
 from tests.support.capture_files import write_capture
 from tests.support.fabric_frames import ACK, SEQUENCE_NAK, WRITE_MIDDLE, pause, rdma
@@ -28,6 +29,15 @@ def test_every_verdict_has_a_title_a_doubt_and_a_row_on_its_page():
     assert names() == set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE))
     for name in names():
         assert name in labels.VERDICTS and name in labels.WRONG_IF, name
+
+
+def test_hours_are_told_with_their_zone():
+    told = [
+        _fact({"kind": "allowance", "active_window": hours}).values[0].value
+        for hours in ("22:00-06:00", "08:00-18:00@Mon-Fri Asia/Shanghai")
+    ]
+    assert told == ["22:00-06:00 UTC", "08:00-18:00@Mon-Fri Asia/Shanghai"]
+    assert with_zone("") == ""
 
 
 def test_every_number_of_the_evidence_has_a_label():

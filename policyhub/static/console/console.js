@@ -18,6 +18,12 @@
       el.textContent = sameDay(at, now) ? clock : `${year}${day} ${clock.slice(0, 5)}`;
     }
   }
+  function zone() {
+    const away = -new Date().getTimezoneOffset(), far = Math.abs(away);
+    const from = away ? `UTC${away < 0 ? "-" : "+"}${pad(Math.floor(far / 60))}:${pad(far % 60)}` : "UTC";
+    const name = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+    for (const el of $$("[data-zone]")) el.textContent = !name || name === "UTC" ? from : `${name} (${from})`;
+  }
   function countdowns() {
     for (const el of $$("time[data-countdown]")) {
       const left = Math.round((new Date(el.dateTime) - Date.now()) / 1000);
@@ -121,6 +127,7 @@
   });
 
   localTimes(document);
+  zone();
   countdowns();
   setInterval(countdowns, 1000);
   const page = $("[data-events]");
