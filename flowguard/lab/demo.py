@@ -36,6 +36,7 @@ def processes(data: Path, base_url: str) -> list[tuple[str, list[str]]]:
     folder = folder_of(data)
     enter, leave = folder / "enter.pcap", folder / "leave.pcap"
     traffic = ["--running", str(folder / "running.cfg"), "--enter", str(enter), "--leave", str(leave)]
+    traffic += ["--hits", str(folder / "hits.json")]
     return [
         ("demo-switch", simulator_argv(folder)),
         ("demo-traffic", [sys.executable, "-m", "flowguard.lab.sample.traffic", *traffic]),
@@ -64,6 +65,7 @@ def simulator_argv(folder: Path) -> list[str]:
         "--password-file": str(folder / "password"),
         "--config": str(SAMPLE / "configs" / f"{SWITCH}.cisco_ios.txt"),
         "--state-file": str(folder / "running.cfg"),
+        "--hits-file": str(folder / "hits.json"),
         "--host-key-file": str(folder / "host_key"),
     }
     return [sys.executable, "-m", "flowguard.lab.simulators", *(word for option in options.items() for word in option)]

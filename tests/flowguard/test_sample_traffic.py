@@ -3,14 +3,57 @@
 import fcntl
 import os
 import random
+import re
 import select
 import struct
 import threading
 
-from flowguard.lab.sample.traffic import drive, opened
+from flowguard.lab.sample.dataplane import remarks
+from flowguard.lab.sample.packets import Template
+from flowguard.lab.sample.traffic import INTERFACE, Switch, drive, keep_hits, opened
+from flowguard.lab.simulators.cisco_ios import IosDevice
 
 SECONDS = 1.5
+POLICY = f"""hostname sw
+!
+ip access-list extended PHG-M
+ 10 permit ip host 10.61.8.101 any
+!
+class-map match-all PHG-C
+ match access-group name PHG-M
+ match dscp ef
+!
+policy-map PHG-P
+ class PHG-C
+  set dscp cs1
+!
+interface {INTERFACE}
+ service-policy input PHG-P
+!
+end
+"""
 PAGE = 4096  # the smallest pipe there is
+
+
+def test_the_switch_counts_what_its_policy_did_and_its_command_line_tells(tmp_path):
+    device = IosDevice(hits_file=tmp_path / "hits.json")
+    device.load(POLICY)
+    switch = Switch(lambda: remarks(POLICY, INTERFACE))
+    for source, mark in (("10.61.8.101", 46), ("10.61.8.101", 46), ("10.61.8.102", 46), ("10.61.8.101", 0)):
+        switch.forward(Template(source, "10.62.8.200", "tcp", 42001, 9000, 1400).stamp(mark), 0.0)
+    told = device.session().type(f"show policy-map interface {INTERFACE} input")
+    assert "0 packets, 0 bytes" in told  # nothing was counted yet
+    keep_hits(tmp_path / "hits.json", switch.hits)
+    told = device.session().type(f"show policy-map interface {INTERFACE} input")
+    assert re.findall(r"Class-map: (\S+) .*\n +(\d+) packets, (\d+) bytes", told) == [
+        ("PHG-C", "2", "2908"), ("class-default", "2", "2908")
+    ]  # fmt: skip
+
+
+def test_a_switch_without_a_policy_counts_nothing():
+    switch = Switch(lambda: ())
+    switch.forward(Template("10.61.8.101", "10.62.8.200", "tcp", 42001, 9000, 1400).stamp(46), 0.0)
+    assert switch.hits == {}
 
 
 def packet_times(descriptor):

@@ -14,8 +14,9 @@ NAMES = {"default": 0, "cs1": 8, "cs2": 16, "af31": 26, "cs3": 24, "cs5": 40, "e
 
 @dataclass(frozen=True)
 class Remark:
-    """Packets from `sources` with a mark of `marks` leave with `target`."""
+    """Packets from `sources` with a mark of `marks` leave with `target`. name: the class, under which the switch counts them."""
 
+    name: str
     sources: tuple[ipaddress.IPv4Network, ...]
     marks: frozenset[int]
     target: int
@@ -35,7 +36,7 @@ def remarks(running: str, interface: str) -> tuple[Remark, ...]:
         target = _first([line], r"set (?:ip )?dscp (\S+)")
         if target:
             marks, acl = _class(blocks, wanted)
-            found.append(Remark(_permitted(blocks, acl), marks, _mark(target)))
+            found.append(Remark(wanted, _permitted(blocks, acl), marks, _mark(target)))
     return tuple(found)
 
 

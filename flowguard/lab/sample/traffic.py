@@ -12,6 +12,7 @@ import argparse
 import errno
 import heapq
 import ipaddress
+import json
 import os
 import random
 import select
@@ -35,13 +36,16 @@ INTERFACE = "GigabitEthernet1/0/1"
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
 SLICE_S = 0.02
 MOST_UNWRITTEN = 32 << 20
+COUNTED_EACH_S = 1.0
 
 
 class Switch:
     """Remarks by its running configuration, then one tail-drop queue for EF; other classes are never full."""
 
     def __init__(self, running: Callable[[], tuple[Remark, ...]]) -> None:
+        """hits: class of the policy -> [packets, bytes] that entered in it, as the switch counts them."""
         self._remarks = running
+        self.hits: dict[str, list[int]] = {}
         self._backlog = 0.0
         self._served_at = 0.0
 
@@ -50,10 +54,15 @@ class Switch:
         out = bytearray(frame)
         dscp = out[ETHERNET + 1] >> 2
         source = ipaddress.IPv4Address(bytes(out[ETHERNET + 12 : ETHERNET + 16]))
-        for remark in self._remarks():
-            if remark.applies(source, dscp):
-                dscp = remark.target
-                out[ETHERNET + 1] = dscp << 2
+        policy = self._remarks()
+        taken = next((remark for remark in policy if remark.applies(source, dscp)), None)
+        if taken:
+            dscp = taken.target
+            out[ETHERNET + 1] = dscp << 2
+        if policy:
+            total = self.hits.setdefault(taken.name if taken else "class-default", [0, 0])
+            total[0] += 1
+            total[1] += len(frame)
         out[ETHERNET + 8] -= 1
         header_checksum(out)
         if dscp != 46:
@@ -126,14 +135,15 @@ def _reader_gone(stream: BinaryIO) -> bool:
 
 
 def drive(
-    enter: BinaryIO, leave: BinaryIO, running: Callable[[], tuple[Remark, ...]], rng: random.Random, seconds: float
-) -> None:
-    """Packets in real time for `seconds`; the time stamps are wall-clock."""
+    enter: BinaryIO, leave: BinaryIO, running: Callable[[], tuple[Remark, ...]], rng: random.Random, seconds: float,
+    hits: Path | None = None,
+) -> None:  # fmt: skip
+    """Packets in real time for `seconds`; the time stamps are wall-clock. hits: file of the switch's counters, for its CLI."""
     switch = Switch(running)
     talks = [Conversation(flow, rng) for flow in FLOWS]
     lines = Line(enter), Line(leave)
     began = time.time()
-    elapsed = 0.0
+    elapsed = counted = 0.0
     while elapsed < seconds:
         if max(line.flush() for line in lines) > MOST_UNWRITTEN:
             time.sleep(SLICE_S)
@@ -142,6 +152,9 @@ def drive(
         _slice(talks, switch, lines, began, elapsed)
         for line in lines:
             line.send(_ns(began + elapsed))
+        if hits and elapsed - counted >= COUNTED_EACH_S:
+            counted = elapsed
+            keep_hits(hits, switch.hits)
         time.sleep(max(0.0, began + elapsed - time.time()))
     while max(line.flush() for line in lines):
         time.sleep(SLICE_S)
@@ -200,6 +213,13 @@ def _ns(seconds: float) -> int:
     return int(seconds * 1e9)
 
 
+def keep_hits(path: Path, hits: dict[str, list[int]]) -> None:
+    """Whole or not at all: the switch's command line reads it at any time."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(hits), encoding="utf-8")
+    fresh.replace(path)
+
+
 def follow(path: Path, interface: str) -> Callable[[], tuple[Remark, ...]]:
     """The switch's remarks, read again when its running configuration file changes."""
     seen: list[object] = [None, ()]
@@ -220,9 +240,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--leave", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--hits", type=Path, help="where the switch's counters go, as JSON: class -> [packets, bytes]")
     args = parser.parse_args(argv)
     with opened(args.enter) as enter, opened(args.leave, beside=enter) as leave:
-        drive(enter, leave, follow(args.running, INTERFACE), random.Random(args.seed), args.seconds)
+        drive(enter, leave, follow(args.running, INTERFACE), random.Random(args.seed), args.seconds, args.hits)
     return 0
 
 

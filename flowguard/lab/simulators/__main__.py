@@ -28,6 +28,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--enable-file", type=Path, help="secret of the privileged mode; without it a login lands there")
     parser.add_argument("--config", type=Path, help="configuration at the first start")
     parser.add_argument("--state-file", type=Path, required=True, help="running configuration, written at every change")
+    parser.add_argument("--hits-file", type=Path, help="counters of a data plane: JSON, class -> [packets, bytes]")
     parser.add_argument("--host-key-file", type=Path, help="kept between starts; made when missing")
     parser.add_argument("--faults", help="JSON of flowguard.lab.simulators.Faults")
     args = parser.parse_args(argv)
@@ -45,7 +46,7 @@ async def _run(args: argparse.Namespace) -> int:
     start = args.state_file if args.state_file.exists() else args.config
     if start is not None:
         device.load(start.read_text(encoding="utf-8"))
-    device.state_file = args.state_file
+    device.state_file, device.hits_file = args.state_file, args.hits_file
     device.changed()
     logins = Logins({args.username: args.password_file.read_text(encoding="utf-8").strip()})
     key = _host_key(args.host_key_file)

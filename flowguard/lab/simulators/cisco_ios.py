@@ -224,7 +224,7 @@ class IosSession(Session):
         lines = [f" {name} ", "", f"  Service-policy input: {policy}"]
         for known, actions in (self.device.policies[policy] | {"class-default": []}).items():
             how, matches = self.device.classes.get(known, ("match-any", ["match any"]))
-            packets, size = self.device.hits.get(known, [0, 0])
+            packets, size = self.device.hit(known)
             lines += ["", f"    Class-map: {known} ({how})  ", f"      {packets} packets, {size} bytes"]
             lines += [f"      Match: {line.removeprefix('match ')}" for line in matches]
             lines += [f"      QoS Set\n        {line.removeprefix('set ')}" for line in actions if line.startswith("set ")]

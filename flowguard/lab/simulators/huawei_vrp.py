@@ -207,8 +207,8 @@ class VrpSession(Session):
         )
         if not policy:
             return "Error: No traffic policy is applied to this interface in the inbound direction."
-        packets = sum(self.device.hits.get(known, [0, 0])[0] for known in self.device.policies[policy])
-        size = sum(self.device.hits.get(known, [0, 0])[1] for known in self.device.policies[policy])
+        hits = [self.device.hit(known) for known in self.device.policies[policy]]
+        packets, size = (sum(pair[part] for pair in hits) for part in (0, 1))
         rule = "-" * 69
         return (
             f"\n Interface: {name}\n Traffic policy inbound: {policy}\n Rule number: {len(self.device.policies[policy])}\n"

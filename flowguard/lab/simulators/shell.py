@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -53,6 +54,7 @@ class Device(ABC):
     """State that outlives sessions. `running()` prints it, `load(text)` reads such a print, `changed()` runs after every edit.
 
     enable_secret "": a login lands in the privileged mode. typed: every line of every session. hits: class -> [packets, bytes].
+    hits_file: the same as JSON, from a data plane that is another process.
     """
 
     hostname: str = "sim"
@@ -62,6 +64,7 @@ class Device(ABC):
     saved: str = ""
     typed: list[str] = field(default_factory=list)
     hits: dict[str, list[int]] = field(default_factory=dict)
+    hits_file: Path | None = None
 
     @abstractmethod
     def running(self) -> str: ...
@@ -81,6 +84,12 @@ class Device(ABC):
         total = self.hits.setdefault(name, [0, 0])
         total[0] += packets
         total[1] += size
+
+    def hit(self, name: str) -> tuple[int, int]:
+        """(packets, bytes) of a class since the start."""
+        counted = json.loads(self.hits_file.read_text(encoding="utf-8")) if self.hits_file and self.hits_file.exists() else {}
+        packets, size = (sum(pair) for pair in zip(self.hits.get(name, (0, 0)), counted.get(name, (0, 0)), strict=True))
+        return packets, size
 
     def changed(self) -> None:
         if self.state_file is not None:
