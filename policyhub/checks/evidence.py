@@ -33,6 +33,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "service_bits": (gettext_noop("Services"), "bits"),
     "max_bits": (gettext_noop("Most that is accepted"), "bits"),
     "reaches_core": (gettext_noop("Core business it reaches"), "names"),
+    "causes": (gettext_noop("The rules that cause it"), "names"),
     "cover": (gettext_noop("Covered by"), "word"),
     "other_action": (gettext_noop("Of these, with another action"), "names"),
     "direction": (gettext_noop("The other rules stand"), "word"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import ACTION, listed
+from policyhub.checks.wording import ACTION, as_configured, listed
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy, Rule
@@ -44,7 +44,13 @@ def redundant_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             rule.lines,
             Message(template if names else BY_DEFAULT, {"action": ACTION[rule.action], "names": _named(names, answer)}),
             by=names,
-            evidence={"direction": direction, "by_default": answer.by_default, "logging_would_change": logs, "rule": rule.text},
+            evidence={
+                "direction": direction,
+                "by_default": answer.by_default,
+                "logging_would_change": logs,
+                "rule": rule.text,
+                "causes": as_configured(causes),
+            },
         )
 
 

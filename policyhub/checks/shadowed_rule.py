@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policyhub.checks.context import Context
 from policyhub.checks.registry import check
-from policyhub.checks.wording import ACTION, listed
+from policyhub.checks.wording import ACTION, as_configured, listed
 from policyhub.domain.finding import Finding, Severity
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.rules import Action, Policy
@@ -41,7 +41,12 @@ def shadowed_rule(policy: Policy, context: Context) -> Iterator[Finding]:
             Message(ONE if len(causes) == 1 else TOGETHER, words),
             by=names,
             severity=Severity.HIGH if rule.action is Action.DENY else Severity.MEDIUM,
-            evidence={"cover": "single" if len(causes) == 1 else "union", "other_action": other, "rule": rule.text},
+            evidence={
+                "cover": "single" if len(causes) == 1 else "union",
+                "other_action": other,
+                "rule": rule.text,
+                "causes": as_configured(causes),
+            },
         )
 
 

@@ -33,6 +33,7 @@ def test_union_of_mixed_actions_is_shadowed_and_says_which_rules_act_otherwise()
     assert shadowed.by == ("0", "1", "2", "3")
     assert shadowed.evidence["other_action"] == ["1"]
     assert shadowed.evidence["cover"] == "union"
+    assert shadowed.evidence["causes"] == [f"{one.name}: {one.text}" for one in quarters]
 
 
 def test_three_quarters_do_not_shadow():
@@ -46,6 +47,7 @@ def test_redundant_upwards_and_downwards_say_their_direction():
     down = findings(narrow, wide)["redundant-rule", "narrow"]
     assert (up.evidence["direction"], up.by) == ("up", ("wide",))
     assert (down.evidence["direction"], down.by) == ("down", ("wide",))
+    assert up.evidence["causes"] == down.evidence["causes"] == [f"wide: {wide.text}"]
 
 
 def test_a_last_deny_any_that_repeats_the_default_is_not_called_redundant():

@@ -155,7 +155,12 @@ FINDINGS: tuple[tuple[str, str, str, str, Message, dict[str, Any]], ...] = (
         "OUTSIDE_IN",
         "line 118",
         _said(shadowed_rule.TOGETHER, action=PERMIT, count=2, names="line 12, line 40"),
-        {"cover": "union", "other_action": ["line 12"], "rule": "permit tcp 10.20.0.0 255.255.0.0 any eq 443"},
+        {
+            "cover": "union",
+            "other_action": ["line 12"],
+            "rule": "permit tcp 10.20.0.0 255.255.0.0 any eq 443",
+            "causes": ["line 12: deny tcp 10.20.0.0 255.255.128.0 any", "line 40: permit ip 10.20.128.0 255.255.128.0 any"],
+        },
     ),
     (
         "PH004",
