@@ -72,7 +72,7 @@ class SensorSerializer(serializers.ModelSerializer[Sensor]):
 
     class Meta:
         model = Sensor
-        fields = ("id", "name", "group", "last_seen_at", "judging", "bundle_version", "health")
+        fields = ("id", "name", "group", "last_seen_at", "judging", "bundle_version", "health", "spooled", "spooled_s")
 
 
 class GapSerializer(serializers.ModelSerializer[StreamGap]):

@@ -222,6 +222,7 @@ def test_harm_that_shows_later_ends_an_active_enforcement(world):
     for _ in range(3):
         world.step(row)
     assert (row.state, row.outcome) == (State.REVERTED, "harmed")
+    assert row.remove_change.actor == "policy harm"  # not its time
     assert world.bench.device.running() == world.installed
 
 
