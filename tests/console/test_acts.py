@@ -183,10 +183,10 @@ def upload(client: Client, path: Path) -> str:
 
 
 def test_upload_shows_every_difference_before_it_changes_anything(rows: Sample, admin: Client, tmp_path: Path) -> None:
-    body = HEADER + "10.10.8.0/24,algo,algorithm test,li.wei,non-core,0,22:00-06:00,2000\n10.9.0.0/16,new,新业务,,core,46,,\n"
+    body = HEADER + "10.10.8.0/24,algo,algorithm test,li.wei,non-core,0,21:00-06:00,2000\n10.9.0.0/16,new,新业务,,core,46,,\n"
     text = upload(admin, csv(tmp_path, body.encode()))
     assert "The file lacks 2 of the 3 entries" in text and 'name="replace"' in text
-    assert "22:00-06:00 UTC" in text  # hours without a zone are UTC's, and every page says so
+    assert "active_window 22:00-06:00 UTC to 21:00-06:00 UTC" in text  # hours without a zone are UTC's, and every page says so
     assert "+ 10.9.0.0/16 new" in text and "~ 10.10.8.0/24" in text and "- 10.20.0.0/16" in text
     assert IdentityEntry.objects.count() == 3
     again = admin.post("/identities/upload/", {"text": body, "name": "who.csv", "import": "1"}).content.decode()
@@ -194,7 +194,7 @@ def test_upload_shows_every_difference_before_it_changes_anything(rows: Sample, 
     assert IdentityEntry.objects.count() == 3
     admin.post("/identities/upload/", {"text": body, "name": "who.csv", "import": "1", "replace": "1"})
     assert set(IdentityEntry.objects.values_list("prefix", flat=True)) == {"10.10.8.0/24", "10.9.0.0/16"}
-    assert "<code>22:00-06:00 UTC</code>" in admin.get("/identities/").content.decode()
+    assert "<code>21:00-06:00 UTC</code>" in admin.get("/identities/").content.decode()
 
 
 @pytest.mark.parametrize(
