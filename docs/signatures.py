@@ -19,6 +19,9 @@ direction only, so a capture that
 begins later does not show it; *mid-life*: for as long as the flow lives. Encrypted traffic gets no name. Only payload
 signatures of model training
 add the signal `training-signature` to a verdict; every other one is evidence beside it, and a backup is never called training.
+Inference is told from training by its protocol only (`grpc-inference`, `http-inference`); bytes of models, data sets and
+tensors look
+alike in both.
 Cut captures: a signature that needs more bytes than the packets hold stands in `not_visible` of the report.
 
 """
@@ -36,7 +39,8 @@ Offsets count from the first payload byte.
 | `text` at, text | this text stands there |
 | `number` at, form, min, max | the number is within; form is u8, u16be, u16le, u24be, u32be, u32le, u64be or u64le |
 | `sum` at, form, of, add | the number is the one at `of` plus `add` |
-| `length` at, form, mask, add, holds | the number plus `add` is the length of the payload (`payload`), or not less (`more`) |
+| `length` at, form, mask, add, holds | the number plus `add` is the length of the payload (`payload`), or not less \
+(`more`) |
 | `payload` min, max | the payload's length on the wire is within |
 | `find` from, within, any | one of the texts stands between the two offsets |
 
@@ -47,12 +51,47 @@ agree. `direction`: who sends them,
 `client`, `server` or `both`. `ports` tell people where to look and are not compared. `verified_on`: the software whose bytes
 were seen; empty when nobody looked.
 
+## Numbers without a header: `fp32-tensors`, `bf16-tensors`
+Of every sixteenth TCP or RoCE packet with 1,000 bytes of payload or more, up to 160 bytes are looked at (48 must be there).
+Gradients,
+weights and activations
+lie between 1e-9 and 32 or so: the byte with sign and exponent is 0x30 to 0x42 in one column of four (fp32) or of two (bf16),
+40 percent
+more often than in any other column, and the bytes of the mantissa are spread.
+A name takes 20 such packets of a conversation, and half of those looked at after the first. Strength *likely*, kind `tensors`: a
+checkpoint, a served model and a gradient look alike, so that it never adds `training-signature`. Double precision, text, sound,
+compressed and encrypted bytes have no such column; fp16, int8, fp8 and ReLU outputs full of zeros show none either.
+
+## Behaviour: `behaviour` of the report
+What is left under encryption. It ranks; payload names, and identities decide: no verdict and no signal comes from it.
+Followed are conversations of 16 packets or more in a direction, of 700 bytes on the average, in steps of 67 ms.
+
+| field | meaning |
+|---|---|
+| `bulk[]` | each way between two hosts, per service, mark and point, however many connections it took: `connections`, \
+`packets`, `bytes` (IP, those sent again too), times, `identity` of the source; the largest of `bulk_total` |
+| `bulk[].filled` | mean payload of packets with data, of 1,448 bytes: where it is above a half, the share of full \
+packets within 0.07 |
+| `bulk[].on_share`, `period_ns` | steps with packets from the first to the last; after how long it comes again (of \
+the 64 largest; null: no rhythm, or not looked for) |
+| `groups[]` | three `hosts` or more whose `ways` keep time: the bytes of two that meet correlate by 0.4 or more, five \
+standard errors above chance, in steps of 67 to 536 ms, both begin and pause, neither has less than 0.4 of the other's \
+bytes; and one host passes on what it gets (ring, mesh, chain) |
+| `groups[].together`, `balance`, `period_ns` | mean correlation; smallest way by the largest; the rhythm of all ways, \
+one iteration when nothing is lost |
+| `groups[].named` | signatures between these hosts |
+| `left_out` | steps that found no room (two million) |
+
+A backup, a server with its clients and a pair of hosts are no group. A chain of storage copies (HDFS pipelines) can be one,
+and training
+that is never still is none; in a congested queue it keeps time badly: 0.46 where an undisturbed one has 0.97 (scenarios 2 and 3).
+`tests/corpus/test_behaviour.py` holds the recordings: both jobs and nothing else.
+
 ## Not named
 
 - HCCL, NCCL and RCCL data over RoCE: RDMA carries no bytes of the library. NCCL's bootstrap with a random magic.
 - Lustre, Ceph and NFS over RDMA, HDFS data transfer, rsync over ssh, backup tools: no plain bytes that are theirs alone, or
   too few.
-- fp32 or bf16 tensors without a header.
 """
 
 

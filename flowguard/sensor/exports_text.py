@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flowguard.sensor.flows_text import byte_count, mark_name, verdicts_part, when
-from flowguard.sensor.tables import count, table
+from flowguard.sensor.flows_text import mark_name, verdicts_part, when
+from flowguard.sensor.tables import byte_count, count, table
 from policyhub.domain.qos import dscp_name
 
 

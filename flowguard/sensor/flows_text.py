@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.sensor.behaviour_text import behaviour_text
 from flowguard.sensor.carried_text import carried_text
 from flowguard.sensor.neighbours_text import neighbours_text
 from flowguard.sensor.path_text import path_notes
 from flowguard.sensor.services_text import services_text
-from flowguard.sensor.tables import count, ns, share, table
+from flowguard.sensor.tables import byte_count, count, ns, share, table
 from policyhub.domain.qos import dscp_name
 
 BURSTS, FILLERS, RDMA_FLOWS, STREAMS = 20, 3, 20, 20
@@ -23,7 +24,7 @@ def as_text(report: dict[str, Any]) -> str:
     """Tables, one blank line between them; what was not looked at is said at the end."""
     sections = (
         _points, _marks, verdicts_part, _queues, _bursts, _paths, _rdma, neighbours_text, services_text, _health, _media,
-        _flows, carried_text, _notes,
+        _flows, behaviour_text, carried_text, _notes,
     )  # fmt: skip
     parts = (section(report) for section in sections)
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -224,6 +225,8 @@ def _note_lines(report: dict[str, Any]) -> Iterator[str]:
     for what, packets in report["overflow"].items():
         if packets:
             yield f"{packets} packets were more than the table of {what} holds"
+    if left_out := report["behaviour"]["left_out"]:
+        yield f"{left_out} steps of bulk were more than are followed: rhythms end before the capture does"
     if report["not_visible"]:
         yield f"Packets are cut too short to show: {', '.join(report['not_visible'])}"
     if report["not_evaluated"]:
@@ -280,13 +283,6 @@ def _percent(value: float) -> str:
 
 def _drops(value: int | None) -> str:
     return "-" if value is None else count(value)
-
-
-def byte_count(value: int) -> str:
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if value >= size:
-            return f"{value / size:.1f} {unit}"
-    return f"{value} B"
 
 
 def when(at_ns: int | None) -> str:

@@ -30,3 +30,10 @@ def ns(value: int | None) -> str:
     if value is None:
         return "-"
     return f"{value / 1e6:.2f} ms" if value >= 10**6 else f"{value / 1e3:.1f} us"
+
+
+def byte_count(value: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if value >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value} B"

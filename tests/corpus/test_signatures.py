@@ -15,10 +15,11 @@ import native_capture
 pytestmark = pytest.mark.corpus
 
 MEASURED = Path(__file__).parents[2] / "native_capture" / "data" / "signatures_measured.json"
-NAMES = sorted(file.stem for file in (MEASURED.parent / "signatures").glob("*.json"))
-FILES = frozenset({"tar", "npy", "safetensors"})
+TENSORS = frozenset({"fp32-tensors", "bf16-tensors"})
+NAMES = sorted([*(file.stem for file in (MEASURED.parent / "signatures").glob("*.json")), *TENSORS])
+FILES = frozenset({"tar", "npy", "safetensors"}) | TENSORS
 # What one may find beside the name that must be there.
-BESIDE = {"http-dataset": FILES, "s3": FILES}
+BESIDE = {"http-dataset": FILES, "s3": FILES, "gloo": TENSORS, "grpc-tensor": TENSORS}
 RECORDED = {
     "tcpstore": "tcpstore",
     "gloo": "gloo",

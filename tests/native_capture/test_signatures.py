@@ -154,6 +154,12 @@ CASES: dict[str, list[Said]] = {
     "grpc-tensorflow": [grpc("/tensorflow.WorkerService/RecvTensor")],
     "grpc-tensor": [grpc("/lab.ParameterServer/Push")],
     "grpc-inference": [grpc("/inference.GRPCInferenceService/ModelInfer"), grpc("/tensorflow.serving.PredictionService/Predict")],
+    "http-inference": [
+        [("c", request("POST", "/v2/models/bert/versions/1/infer"))],
+        [("c", request("POST", "/v1/models/half:predict"))],
+        [("c", request("POST", "/v1/chat/completions"))],
+        [("c", request("POST", "/predictions/resnet"))],
+    ],
     "ray": [grpc("/ray.rpc.NodeInfoGcsService/RegisterNode")],
     "nfs": [[("c", rpc_call(100_003, 3))], [("c", b"x" * 1_400)] * 20 + [("c", rpc_call(100_003, 4))]],
     "smb": [[("c", smb2())], [("s", b"\0\0\0\x24\xffSMBr" + bytes(31))]],

@@ -33,9 +33,7 @@ impl Ground {
 
     /// Signatures of a conversation that enough packets showed, and how many did.
     pub fn signatures_in(&self, tally: Tally) -> impl Iterator<Item = (&Arc<Signature>, u32)> {
-        let known = tally.into_iter();
-        let named = known.filter_map(|(number, packets)| Some((self.signatures.get(number)?, packets)));
-        named.filter(|(signature, packets)| *packets >= signature.packets)
+        self.signatures.named_by(tally)
     }
 }
 

@@ -1,8 +1,10 @@
 //! The conversations of an engine in one table or several: logical shards, so that threads can share the work. Which shard a
 //! conversation belongs to depends on its endpoints alone, never on how many threads there are.
 
+use std::collections::BTreeMap;
+
 use nc_decode::Packet;
-use nc_flow::{ports, Ahead, Counted, Flow, FlowKey, FlowTable, Limits, ResponseTimes, Service};
+use nc_flow::{ports, Ahead, Counted, Flow, FlowKey, FlowTable, Limits, Pace, PaceKey, ResponseTimes, Service};
 
 use crate::core::NO_FLOW;
 
@@ -134,6 +136,23 @@ impl Flows {
         let mut all = found.next()?.clone();
         found.for_each(|times| all.merge(times));
         Some(all)
+    }
+
+    /// Follow bulk, in up to `steps` steps of all pairs of hosts.
+    pub fn follow_paces(&mut self, steps: usize) {
+        let each = steps / self.tables.len();
+        self.tables.iter_mut().for_each(|table| table.follow_paces(each));
+    }
+
+    /// How bulk came and went, by key; and steps that found no room. Once, at the end.
+    pub fn paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
+        let (mut all, mut overflow) = (BTreeMap::<PaceKey, Pace>::new(), 0);
+        for (paces, lost) in self.tables.iter_mut().map(FlowTable::paces) {
+            paces.into_iter().for_each(|(key, pace)| all.entry(key).or_default().merge(pace));
+            overflow += lost;
+        }
+        all.values_mut().for_each(Pace::settle);
+        (all.into_iter().collect(), overflow)
     }
 
     /// Packets of flows that found no room.

@@ -2,6 +2,8 @@
 //! and judge, to a report (files) or to batches (live).
 
 mod account;
+mod behaviour;
+mod behaviour_rows;
 mod carried;
 mod clock_rows;
 mod clocks;

@@ -39,6 +39,8 @@ const SIZE: Size = Size {
     observe: false,
     path: true,
 };
+/// Steps of bulk followed: eight hours of one pair of hosts in each shard (16 bytes a step).
+const PACE_STEPS: usize = 1 << 21;
 /// Packets between two looks at whether to go on.
 const TICK: u64 = 1 << 18;
 /// The path between points is reported for so many.
@@ -231,6 +233,7 @@ impl Run {
         if forgets {
             core.flows.hold_gone();
         }
+        core.flows.follow_paces(PACE_STEPS);
         if request.clock {
             core.record_clocks();
         }
@@ -319,6 +322,7 @@ impl Run {
         self.core.finish();
         keep_latest(&mut self.core.verdicts, &mut self.verdicts);
         self.drain(sink)?;
+        let paces = self.core.flows.paces();
         let Self { core, verdicts, mut keepers, mut outlet, packets, threads } = self;
         keeper::sum_up(threads, &mut keepers, &core, outlet.as_mut(), sink)?;
         if let Some(outlet) = outlet {
@@ -326,7 +330,7 @@ impl Run {
         }
         let (largest, sums): (_, Vec<Sums>) = keepers.into_iter().map(|keeper| (keeper.largest, keeper.sums)).unzip();
         let sums = Sums::of(core.flows.tables(), sums);
-        Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, largest, sums))
+        Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, (largest, sums, paces)))
     }
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use nc_decode::proto;
 use nc_detect::{ServerPort, Verdict};
 use nc_flow::{
-    address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility,
+    address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Pace, PaceKey, Signature, Strength, TcpCounts,
+    Transport, Visibility,
 };
 use nc_source::{Drops, Lengths};
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
+use crate::behaviour_rows::{self, BehaviourRow};
 use crate::carried::CarriedRow;
 use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
@@ -60,6 +62,7 @@ struct Report<'a> {
     /// With more than two points: each hop between two of them.
     paths: Vec<PathRow<'a>>,
     roce: RoceReport<'a>,
+    behaviour: BehaviourRow<'a>,
     overflow: Overflow,
 }
 
@@ -193,14 +196,15 @@ struct Ends<'a> {
     dst: Option<&'a str>,
 }
 
-/// `largest`: of the flows that are in the table no more.
+/// Of a run: the largest of the flows that are in the table no more, sums, and how bulk came and went with the steps that found no room.
+pub(crate) type Kept = (Vec<Largest>, Sums, (Vec<(PaceKey, Pace)>, u64));
+
 pub(crate) fn write(
     core: &Core,
     inputs: &[Input],
     mut verdicts: Vec<Verdict>,
     top: Option<usize>,
-    largest: Vec<Largest>,
-    sums: Sums,
+    (largest, sums, (paces, left_out)): Kept,
 ) -> Vec<u8> {
     let (gone, kept) = Largest::of(core, largest);
     verdicts.sort_by(|a, b| {
@@ -232,6 +236,7 @@ pub(crate) fn write(
         path: if core.points.len() == 2 { paths.pop() } else { None },
         paths,
         roce: roce_rows::report(core, top),
+        behaviour: behaviour_rows::row(core, &paces, left_out, top),
         overflow: Overflow {
             flows: core.flows.overflow(),
             in_flight: core.matcher.as_ref().map_or(0, |matcher| matcher.overflow()),

@@ -10,6 +10,7 @@ use crate::health::Health;
 use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
 use crate::near;
+use crate::pace::{Pace, PaceKey, Paces, PACE_STEP_BITS};
 use crate::room::Pieces;
 use crate::signature::{Found, Sample, Signatures, Tally};
 use crate::tcp::TcpEvent;
@@ -50,6 +51,7 @@ pub struct FlowTable {
     gone: Option<Vec<(u32, Gone)>>,
     found: Found,
     pub(crate) health: Health,
+    paces: Paces,
     overflow: u64,
     sweep: usize,
 }
@@ -65,6 +67,7 @@ impl FlowTable {
             gone: None,
             found: Found::default(),
             health: Health::new(limits.flows),
+            paces: Paces::default(),
             overflow: 0,
             sweep: 0,
         }
@@ -84,10 +87,13 @@ impl FlowTable {
             None => self.begin(ahead, packet)?,
         };
         let way = usize::from(ahead.way & 1);
-        let (talk, health) = self.talk_and_health(number);
+        let (talk, health) = (&mut self.talks[number as usize], &mut self.health);
         let last_ns = talk.ways[way].last_ns;
         if talk.ways[way].mark != packet.dscp {
             health.rares.other_mark(talk, way, packet);
+        }
+        if (last_ns ^ packet.ts_ns) >> PACE_STEP_BITS != 0 {
+            self.paces.step(talk, number << 1 | way as u32);
         }
         talk.ways[way].count(point, ahead.vlan, packet);
         let mut event = TcpEvent::default();
@@ -220,6 +226,10 @@ impl FlowTable {
 
     /// Account a signature that this packet of the flow shows; it was counted by `observe` before.
     pub fn sighted(&mut self, number: u32, packet: &Packet, signatures: &Signatures) {
+        if Signatures::is_in_vain(packet.signature) {
+            let handle = self.health.rares.handles(self.talk(number >> 1)).found;
+            return self.found.add_beside(handle, packet.signature);
+        }
         let flow = self.flow(number);
         let place = if packet.is_tcp() { u64::from(flow.data_segments) } else { flow.packets() };
         let sample = Sample { place, to_server: packet.dport == self.server_port(number) };
@@ -323,7 +333,20 @@ impl FlowTable {
         }
     }
 
+    /// Follow bulk from now on, in up to `steps` steps.
+    pub fn follow_paces(&mut self, steps: usize) {
+        self.paces = Paces::of(steps);
+    }
+
+    /// What was followed, of conversations that are over and of those that go on; and steps that found no room. Once, at the end.
+    pub fn paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
+        let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
+        talks.for_each(|(number, talk)| self.paces.end(talk, number as u32));
+        (self.paces.hand_over(), self.paces.overflow)
+    }
+
     fn forget(&mut self, number: u32, why: Gone) {
+        self.paces.end(&self.talks[number as usize], number);
         self.talk_mut(number).end();
         let tag = self.tag(&self.talk(number).key());
         self.index.remove(tag, number);

@@ -19,6 +19,7 @@ files![
     "hdf5",
     "hdfs-rpc",
     "http-dataset",
+    "http-inference",
     "iscsi",
     "lustre",
     "nccl",

@@ -43,6 +43,8 @@ pub enum Kind {
     Inference,
     /// A file of data, a model or a checkpoint on its way.
     File,
+    /// Numbers as models have them, in training, in its files or in serving.
+    Tensors,
     Storage,
     Database,
     Copy,
@@ -80,12 +82,12 @@ pub struct Signature {
     pub packets: u32,
     pub source: String,
     pub verified_on: String,
-    any: Vec<Vec<RawTest>>,
+    pub(super) any: Vec<Vec<RawTest>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]
-enum RawTest {
+pub(super) enum RawTest {
     Bytes { at: usize, hex: String, mask: Option<String> },
     Text { at: usize, text: String },
     Number { at: usize, form: Number, min: u64, max: u64 },
@@ -110,7 +112,7 @@ impl RawTest {
 /// `Payload`: this packet's payload is the whole message. `More`: the message may go on in later packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Holds {
+pub(super) enum Holds {
     Payload,
     More,
 }

@@ -3,7 +3,7 @@
 use crate::pool::Pool;
 
 /// Different signatures kept of one conversation.
-const KINDS: usize = 4;
+const KINDS: usize = 6;
 /// Conversations with sightings at once.
 const ROOM: usize = 1 << 18;
 
@@ -50,6 +50,13 @@ impl Found {
     pub fn add(&mut self, handle: &mut u32, number: u8) {
         let kept = self.tallies.of(handle).is_none_or(|tally| tally.add(number));
         self.full += u64::from(!kept);
+    }
+
+    /// As `add`, in a tally that has something.
+    pub fn add_beside(&mut self, handle: u32, number: u8) {
+        if handle != 0 {
+            self.add(&mut { handle }, number);
+        }
     }
 
     pub fn get(&self, handle: u32) -> Tally {

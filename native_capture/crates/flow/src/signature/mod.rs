@@ -2,6 +2,7 @@
 //! then says whether the sighting counts (direction, place in the flow, how many packets agree).
 
 mod built_in;
+mod columns;
 mod format;
 mod found;
 mod pattern;

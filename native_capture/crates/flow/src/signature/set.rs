@@ -7,14 +7,16 @@ use std::sync::Arc;
 use nc_decode::{proto, Packet};
 
 use super::built_in::FILES;
+use super::columns;
 use super::format::{Direction, Signature, SignatureError, Transport, Visibility};
+use super::found::Tally;
 use super::pattern::Pattern;
 use super::FIRST_PACKETS;
 
 /// Slots of the filter; a power of two.
 const SLOTS: usize = 4_096;
-/// Signatures; their number is a byte and 0 means none.
-const MAX_SIGNATURES: usize = 255;
+/// Signatures; their number is a byte, 0 means none, and the last are those of columns.
+const MAX_SIGNATURES: usize = columns::FP32 as usize - 1;
 const MAX_OFFSETS: usize = 8;
 /// Patterns begin here at the latest: farther bytes are not in the cache yet when a packet is looked at.
 const LAST_OFFSET: usize = 56;
@@ -136,16 +138,21 @@ impl Signatures {
     /// Number of the signature that this packet alone shows, 0 for none. `bytes`: the frame as captured.
     #[inline]
     pub fn sight(&self, packet: &Packet, bytes: &[u8]) -> u8 {
-        if packet.payload_len == 0 || packet.payload_at == 0 || !self.protos.contains(&packet.proto) {
+        if packet.payload_len == 0 || packet.payload_at == 0 || !(self.protos.contains(&packet.proto) || packet.has_bth)
+        {
             return 0;
         }
         let Some(payload) = bytes.get(usize::from(packet.payload_at)..) else { return 0 };
         // A short frame is padded on Ethernet.
         let payload = &payload[..payload.len().min(packet.payload_len as usize)];
-        match payload.first_chunk::<HEAD>() {
+        let number = match payload.first_chunk::<HEAD>() {
             Some(head) if !self.may_begin(head) => 0,
             _ => self.look_up(packet, payload),
+        };
+        if number == 0 && columns::is_sampled(packet) {
+            return columns::show(packet, payload);
         }
+        number
     }
 
     /// Whether some pattern may begin in these bytes: in all but few packets none does.
@@ -194,7 +201,27 @@ impl Signatures {
         Some(signature).filter(|_| in_time && by_the_right_one)
     }
 
+    /// Looked at for columns of numbers in vain: it counts in a conversation that showed some before.
+    pub fn is_in_vain(number: u8) -> bool {
+        number == columns::NEITHER
+    }
+
+    /// The signatures that so many packets of a conversation showed, and how many did: those with packets enough, and numbers in half of
+    /// the packets that were looked at for them.
+    pub fn named_by(&self, tally: Tally) -> impl Iterator<Item = (&Arc<Signature>, u32)> {
+        let of_columns = |(number, packets): (u8, u32)| if number >= columns::FP32 { packets } else { 0 };
+        let looked_at: u32 = tally.into_iter().map(of_columns).sum();
+        tally.into_iter().filter_map(move |(number, packets)| {
+            let is_rare = number >= columns::FP32 && packets < looked_at.div_ceil(2);
+            let signature = self.get(number).filter(|known| packets >= known.packets && !is_rare)?;
+            Some((signature, packets))
+        })
+    }
+
     pub fn get(&self, number: u8) -> Option<&Arc<Signature>> {
+        if number >= columns::FP32 {
+            return columns::named(number);
+        }
         self.all.get(usize::from(number).checked_sub(1)?)
     }
 

@@ -162,14 +162,14 @@ fn a_folder_adds_and_replaces() -> Result<(), SignatureError> {
 }
 
 #[test]
-fn a_tally_keeps_four_signatures_and_counts_what_it_turns_away() {
+fn a_tally_keeps_six_signatures_and_counts_what_it_turns_away() {
     let mut found = Found::default();
     let mut handle = 0;
     found.add(&mut handle, 7);
-    for number in [7, 8, 9, 10, 11] {
+    for number in 7..14 {
         found.add(&mut handle, number);
     }
-    assert_eq!(found.get(handle).into_iter().collect::<Vec<_>>(), [(7, 2), (8, 1), (9, 1), (10, 1)]);
+    assert_eq!(found.get(handle).into_iter().collect::<Vec<_>>(), [(7, 2), (8, 1), (9, 1), (10, 1), (11, 1), (12, 1)]);
     assert_eq!(found.overflow(), 1);
     found.release(handle);
     assert_eq!(found.get(handle).into_iter().count(), 0);

@@ -1,0 +1,159 @@
+//! `behaviour` of `policyhub.flows/1`.
+
+use std::cmp::Reverse;
+
+use nc_detect::ServerPort;
+use nc_flow::{address, protocol, Pace, PaceKey, PACE_STEP_BITS};
+use serde::Serialize;
+
+use crate::behaviour::{groups, ways, Grid, Group, Host};
+use crate::core::Core;
+
+/// Rows without a wish for fewer, and those whose rhythm is looked for.
+const ROWS: usize = 1_000;
+const WITH_RHYTHM: usize = 64;
+
+/// `bulk`: the largest of `bulk_total`. `groups`: those that keep time best first. `left_out`: steps that found no room, so that rhythms
+/// may end before the run does.
+#[derive(Default, Serialize)]
+pub(crate) struct BehaviourRow<'a> {
+    step_ns: u64,
+    bulk_total: usize,
+    bulk: Vec<BulkRow<'a>>,
+    groups: Vec<GroupRow<'a>>,
+    left_out: u64,
+}
+
+/// One way between two hosts and a service, all its connections. `filled`: see [`Pace::filled`]; `on_share`: steps with packets from the
+/// first to the last.
+#[derive(Serialize)]
+struct BulkRow<'a> {
+    point: &'a str,
+    src: String,
+    dst: String,
+    identity: Option<&'a str>,
+    proto: String,
+    server_port: ServerPort,
+    to_server: bool,
+    dscp: Option<u8>,
+    connections: u64,
+    packets: u64,
+    bytes: u64,
+    filled: f64,
+    first_ns: u64,
+    last_ns: u64,
+    on_share: f64,
+    period_ns: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct HostRow<'a> {
+    address: String,
+    identity: Option<&'a str>,
+}
+
+/// `named`: what payload shows between these hosts.
+#[derive(Serialize)]
+struct GroupRow<'a> {
+    hosts: Vec<HostRow<'a>>,
+    ways: usize,
+    bytes: u64,
+    together: f64,
+    balance: f64,
+    period_ns: Option<u64>,
+    first_ns: u64,
+    last_ns: u64,
+    named: Vec<&'a str>,
+}
+
+/// `paces`: by key, ascending.
+pub(crate) fn row<'a>(
+    core: &'a Core,
+    paces: &[(PaceKey, Pace)],
+    left_out: u64,
+    top: Option<usize>,
+) -> BehaviourRow<'a> {
+    let step_ns = 1 << PACE_STEP_BITS;
+    let Some(grid) = Grid::over(paces.iter().map(|(_, pace)| pace)) else {
+        return BehaviourRow { step_ns, left_out, ..BehaviourRow::default() };
+    };
+    let mut largest: Vec<&(PaceKey, Pace)> = paces.iter().collect();
+    largest.sort_by_key(|(key, pace)| (Reverse(pace.bytes), *key));
+    largest.truncate(top.unwrap_or(ROWS));
+    let bulk = largest.into_iter().enumerate().map(|(place, (key, pace))| {
+        let period_ns = if place < WITH_RHYTHM { grid.period_ns(std::iter::once(pace)) } else { None };
+        bulk_row(core, key, pace, period_ns)
+    });
+    let groups = groups(&grid, &ways(&grid, paces));
+    BehaviourRow {
+        step_ns,
+        bulk_total: paces.len(),
+        bulk: bulk.collect(),
+        groups: groups.iter().map(|group| group_row(core, group)).collect(),
+        left_out,
+    }
+}
+
+fn bulk_row<'a>(core: &'a Core, key: &PaceKey, pace: &Pace, period_ns: Option<u64>) -> BulkRow<'a> {
+    let steps = pace.steps.first().zip(pace.steps.last()).map_or(1, |(first, last)| last.0 - first.0 + 1);
+    BulkRow {
+        point: &core.points[usize::from(key.point)].name,
+        src: address(key.version, key.src),
+        dst: address(key.version, key.dst),
+        identity: core.ground.name_of(key.point, key.version, key.src),
+        proto: protocol(key.proto).into_owned(),
+        server_port: if key.server_port == 0 { ServerPort::Ephemeral } else { ServerPort::Number(key.server_port) },
+        to_server: key.to_server,
+        dscp: key.dscp,
+        connections: pace.connections,
+        packets: pace.packets,
+        bytes: pace.bytes,
+        filled: rounded(pace.filled()),
+        first_ns: pace.first_ns,
+        last_ns: pace.last_ns,
+        on_share: rounded(pace.steps.len() as f64 / steps as f64),
+        period_ns,
+    }
+}
+
+fn group_row<'a>(core: &'a Core, group: &Group) -> GroupRow<'a> {
+    let host = |((_, version, host), point): &(Host, u16)| HostRow {
+        address: address(*version, *host),
+        identity: core.ground.name_of(*point, *version, *host),
+    };
+    GroupRow {
+        hosts: group.hosts.iter().map(host).collect(),
+        ways: group.ways,
+        bytes: group.bytes,
+        together: rounded(group.together),
+        balance: rounded(group.balance),
+        period_ns: group.period_ns,
+        first_ns: group.first_ns,
+        last_ns: group.last_ns,
+        named: named(core, group),
+    }
+}
+
+/// Signatures of conversations inside the group that are still in the tables.
+fn named<'a>(core: &'a Core, group: &Group) -> Vec<&'a str> {
+    let is_in = |host: Host| group.hosts.iter().any(|(known, _)| *known == host);
+    let mut names: Vec<&str> = Vec::new();
+    for (number, _) in core.flows.iter() {
+        let (flows, place) = core.flows.at(number);
+        let tally = flows.tally(place);
+        if tally.into_iter().next().is_none() {
+            continue;
+        }
+        let key = flows.key(place);
+        if [key.src, key.dst].iter().all(|host| is_in((key.realm, key.version, *host))) {
+            names.extend(core.ground.signatures_in(tally).map(|(signature, _)| signature.name.as_str()));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
