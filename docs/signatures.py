@@ -78,13 +78,14 @@ the 64 largest; null: no rhythm, or not looked for) |
 standard errors above chance, in steps of 67 to 536 ms, both begin and pause, neither has less than 0.4 of the other's \
 bytes; and one host passes on what it gets (ring, mesh, chain) |
 | `groups[].together`, `balance`, `period_ns` | mean correlation; smallest way by the largest; the rhythm of all ways, \
-one iteration when nothing is lost |
+an iteration or several when nothing is lost |
 | `groups[].named` | signatures between these hosts |
 | `left_out` | steps that found no room (two million) |
 
 A backup, a server with its clients and a pair of hosts are no group. A chain of storage copies (HDFS pipelines) can be one,
 and training
-that is never still is none; in a congested queue it keeps time badly: 0.46 where an undisturbed one has 0.97 (scenarios 2 and 3).
+that is never still is none; in a congested queue it keeps time less well: 0.57 where an undisturbed one has 0.86 (one point of
+scenarios 2 and 3).
 `tests/corpus/test_behaviour.py` holds the recordings: both jobs and nothing else.
 
 ## Not named
