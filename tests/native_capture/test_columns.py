@@ -52,13 +52,20 @@ def packed(size: int) -> bytes:
     return gzip.compress(fp32(2 * size))[:size]
 
 
-def sent(make: Callable[[int], bytes], segments: int = SEGMENTS) -> list[tuple[str, bytes]]:
-    return [("c", make(SIZE)) for _ in range(segments)]
+def stream(payloads: list[bytes], segments: int = SEGMENTS, tos: int = 0) -> list[tuple[int, bytes]]:
+    """One direction in mid-life, the payloads in turn; only the sequence number of the headers changes."""
+    (_, first), *_ = conversation([("c", bytes(SIZE))], syn=False, tos=tos)
+    numbered = (first[:38] + struct.pack(">I", 1_000 + number * SIZE) + first[42:54] for number in range(segments))
+    return [(10**9 + number * 10**6, head + payloads[number % len(payloads)]) for number, head in enumerate(numbered)]
+
+
+def made(make: Callable[[int], bytes]) -> list[bytes]:
+    return [make(SIZE) for _ in range(40)]
 
 
 @pytest.mark.parametrize(("make", "name"), [(fp32, "fp32-tensors"), (bf16, "bf16-tensors")])
 def test_tensors_are_known_in_mid_life_with_their_strength(make: Callable[[int], bytes], name: str, tmp_path: Path) -> None:
-    frames = conversation(sent(make), syn=False)
+    frames = stream(made(make))
     for snaplen in (65_535, 14 + 40 + 48):
         report = analyse(tmp_path, frames, snaplen=snaplen)
         assert named(report) == {name}
@@ -69,18 +76,18 @@ def test_tensors_are_known_in_mid_life_with_their_strength(make: Callable[[int],
 
 @pytest.mark.parametrize("make", [fp64, tokens, table, packed, CHANCE.randbytes, bytes])
 def test_other_bytes_are_no_tensors(make: Callable[[int], bytes], tmp_path: Path) -> None:
-    assert named(analyse(tmp_path, conversation(sent(make), syn=False))) == set()
+    assert named(analyse(tmp_path, stream(made(make)))) == set()
 
 
 def test_a_few_packets_and_a_small_part_are_none(tmp_path: Path) -> None:
-    assert named(analyse(tmp_path, conversation(sent(fp32, 60), syn=False))) == set()
-    mixed = [("c", fp32(SIZE) if number % 4 == 0 else CHANCE.randbytes(SIZE)) for number in range(4 * SEGMENTS)]
-    assert named(analyse(tmp_path, conversation(mixed, syn=False))) == set()
+    assert named(analyse(tmp_path, stream(made(fp32), 60))) == set()
+    mixed = [fp32(SIZE) if number % 4 == 0 else CHANCE.randbytes(SIZE) for number in range(40)]
+    assert named(analyse(tmp_path, stream(mixed, 4 * SEGMENTS))) == set()
 
 
 def test_a_model_on_its_way_is_evidence_and_no_training(tmp_path: Path) -> None:
     bundle = compile_bundle(read_identities(LEDGER, "ledger.csv"), points={})
-    report = analyse(tmp_path, conversation(sent(fp32), tos=46 << 2), bundle=bundle)
+    report = analyse(tmp_path, stream(made(fp32), tos=46 << 2), bundle=bundle)
     (verdict,) = report["verdicts"]
     assert "training-signature" not in verdict["signals"]
     cited = [(fact["name"], fact["strength"]) for fact in verdict["evidence"] if fact["kind"] == "signature"]
@@ -88,9 +95,11 @@ def test_a_model_on_its_way_is_evidence_and_no_training(tmp_path: Path) -> None:
 
 
 def test_numbers_written_by_rdma_are_known(tmp_path: Path) -> None:
-    frames = []
-    for psn in range(SEGMENTS):
-        write = BTH(opcode=7, dqpn=5, psn=psn) / Raw(fp32(SIZE))
-        packet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="10.0.0.1", dst="10.0.0.2")
-        frames.append((10**9 + psn * 10**6, bytes(packet / UDP(sport=50_000, dport=4_791) / write)))
+    write = BTH(opcode=7, dqpn=5) / Raw(bytes(SIZE))
+    whole = (
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(dport=4_791) / write
+    )
+    first, payloads = bytes(whole), made(fp32)
+    numbered = (first[:50] + struct.pack(">I", psn) + payloads[psn % len(payloads)] for psn in range(SEGMENTS))
+    frames = [(10**9 + psn * 10**6, frame.ljust(len(first), b"\0")) for psn, frame in enumerate(numbered)]
     assert named(analyse(tmp_path, frames)) == {"fp32-tensors"}
