@@ -152,6 +152,8 @@ COLUMNS = frozenset(
         gettext_noop("source"),
         gettext_noop("sources"),
         gettext_noop("spec"),
+        gettext_noop("spooled"),
+        gettext_noop("spooled s"),
         gettext_noop("src"),
         gettext_noop("standing"),
         gettext_noop("stands behind"),
