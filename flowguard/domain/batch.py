@@ -250,7 +250,13 @@ _GAP = _ordered(
     ),
     "from_sequence", "to_sequence",
 )  # fmt: skip
-_HEALTH = _object({"received": _or_null(_COUNT), "dropped": _counts, "decode_errors": _or_null(_COUNT)})
+_CLOCK = _object({"synchronised": _one_of(True, False), "estimated_error_ns": _or_null(_COUNT), "max_error_ns": _or_null(_COUNT)})
+_STAMPS = _object({"hardware": _COUNT, "system": _COUNT, "stray": _COUNT, "clock": _or_null(_COUNT)})
+_HEALTH = _object(
+    {"received": _or_null(_COUNT), "dropped": _counts, "decode_errors": _or_null(_COUNT), "clock": _or_null(_CLOCK),
+     "points": _array(_object({"stamps": _or_null(_STAMPS)}, ("stamps",)), MAX_ROWS)},
+    ("clock", "points"),
+)  # fmt: skip
 _BATCH = _object(
     {
         "schema": _one_of(SCHEMA), "sensor": _NAME, "stream": _stream, "sequence": _SEQUENCE,

@@ -51,9 +51,12 @@ def _line(row: SensorRow) -> str:
     judging = "silent" if row.is_silent and row.silent_s is not None else "judging" if row.judging else "not judging"
     lost = "drops unknown" if row.dropped is None else f"{row.dropped} dropped"
     trouble = f", {row.gaps} gaps" * bool(row.gaps) + f", {row.poisoned} batches unreadable" * bool(row.poisoned)
+    clock = f", {row.clock}" if row.clock else ""
+    strays = row.stamps.get("stray", 0)
+    clock += f", {strays} frames stamped by a card that is not set to UTC" * bool(strays)
     spooled = "unknown" if row.spooled is None else row.spooled
     late = f", {row.behind_s:.0f} s behind" if row.is_behind else ""
-    return f"{row.name}  {seen}, {judging}, {lost}, {row.waiting} batches waiting and {spooled} on its disk{late}{trouble}"
+    return f"{row.name}  {seen}, {judging}, {lost}, {row.waiting} batches waiting and {spooled} on its disk{late}{trouble}{clock}"
 
 
 def _assign(args: argparse.Namespace) -> int:

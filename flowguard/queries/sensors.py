@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, DateTimeField, IntegerField, Min, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from flowguard.domain.sensor_clock import SensorClock, read_clock
 from flowguard.models import Sensor, StreamGap, VerdictBatch
 from flowguard.queries.windows import SECOND_NS
 
@@ -16,6 +17,7 @@ SILENT_AFTER_S = 30
 NO_PACKETS_AFTER_S = 60
 BEHIND_AFTER_S = 30
 State = VerdictBatch.State
+CLOCKS = ("hardware", "system", "stray")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,17 @@ class SensorRow:
     behind_s: float | None
     poisoned: int
     health: dict[str, Any]
+
+    @property
+    def clock(self) -> SensorClock | None:
+        """None = not reported."""
+        return read_clock(self.health.get("clock"))
+
+    @property
+    def stamps(self) -> dict[str, int]:
+        """Frames of all points by the clock that stamped them; empty where none is told."""
+        told = [point["stamps"] for point in self.health.get("points") or () if point.get("stamps")]
+        return {clock: sum(stamps[clock] for stamps in told) for clock in CLOCKS if told}
 
     @property
     def is_silent(self) -> bool:

@@ -71,6 +71,6 @@ def _doctor(args: argparse.Namespace) -> int:
         return examine_captures(args)
     well = True
     for sign in examine(args.config, native_capture.audit_bundle):
-        sys.stdout.write(f"{'ok     ' if sign.ok else 'MISSING'}  {sign.text}\n")
+        sys.stdout.write(f"{sign}\n")
         well = well and sign.ok
     return 0 if well else 2

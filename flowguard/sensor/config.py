@@ -54,6 +54,7 @@ class SensorConfig:
 
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
     filter: only these frames (pcap-filter); promiscuous: those for others, too.
+    card_stamps: times of the cards' clocks instead of the system's.
     queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
     signatures: a folder of signature files, as `policyhub flows --signatures` takes it.
     facts_file: what marked probes told of the points, as `policyhub flows --point-facts` takes it.
@@ -75,6 +76,7 @@ class SensorConfig:
     threads: int = 1
     filter: str | None = None
     promiscuous: bool = True
+    card_stamps: bool = False
     queues_file: Path | None = None
     facts_file: Path | None = None
     signatures: Path | None = None
@@ -124,6 +126,7 @@ class _Reader:
             "name", "url", "token_file", "ca_file", "insecure", "points", "replay", "spool", "batch_interval_ms",
             "bundle_interval_ms", "heartbeat_ms", "snaplen", "ring_mb", "queues", "ipfix", "ipfix_domain", "collect",
             "filter", "promiscuous", "point_facts", "threads", "signatures",
+            "timestamps",
         }  # fmt: skip
         self._only(raw, known, "")
         spool: dict[str, Any] = self._take(raw, "spool", dict)
@@ -149,12 +152,21 @@ class _Reader:
             threads=self._number(raw, "threads", 1, 1, 64),
             filter=self._take(raw, "filter", str, "") or None,
             promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
+            card_stamps=self._card_stamps(raw),
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
             facts_file=self._path(raw["point_facts"]) if self._take(raw, "point_facts", str, "") else None,
             signatures=self._signatures(raw),
             ipfix=self._collector(raw),
             collect=self._posts(raw),
         )
+
+    def _card_stamps(self, raw: Mapping[str, Any]) -> bool:
+        text = self._take(raw, "timestamps", str, "system")
+        if text not in ("system", "hardware"):
+            raise self._bad(f"timestamps = {text!r}", "Write system, or hardware where the cards stamp every frame")
+        if text == "hardware" and "points" not in raw:
+            raise self._bad("timestamps needs [[points]]", "Only a sensor that captures has time stamps; take timestamps out")
+        return text == "hardware"
 
     def _signatures(self, raw: Mapping[str, Any]) -> Path | None:
         if "signatures" not in raw:

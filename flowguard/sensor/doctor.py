@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from flowguard.domain.sensor_clock import SensorClock
 from flowguard.sensor.client import NETWORK_ERRORS, Answer, Client
+from flowguard.sensor.clock import examine_clock, kept_by_chronyd, system_clock
 from flowguard.sensor.config import SensorConfig, read_config
+from flowguard.sensor.sign import Sign
 from policyhub.domain.errors import PolicyHubError
 
 CAP_NET_RAW = 13
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """One line of the examination."""
-
-    ok: bool
-    text: str
-
-
-def examine(path: Path, check_bundle: Callable[[bytes], str]) -> Iterator[Sign]:
+def examine(
+    path: Path,
+    check_bundle: Callable[[bytes], str],
+    clock: Callable[[], SensorClock | None] = system_clock,
+    keeper: Callable[[], str] = kept_by_chronyd,
+) -> Iterator[Sign]:
     """Stops at a configuration that cannot be read; everything else is asked whatever the rest says."""
     try:
         config = read_config(path)
@@ -32,6 +31,8 @@ def examine(path: Path, check_bundle: Callable[[bytes], str]) -> Iterator[Sign]:
         return
     yield Sign(True, f"configuration {path}")
     yield from _points(config)
+    if not config.is_replay:
+        yield from examine_clock(config, clock, keeper)
     if config.queues_file:
         there = config.queues_file.is_file()
         yield Sign(there, f"queues {config.queues_file}" + ("" if there else " is missing. Name a queues file"))

@@ -39,6 +39,6 @@ def _capture(config: SensorConfig, bundle: bytes | None, drop_privileges: bool) 
     live = native_capture.Live(
         interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain,
         filter=config.filter, promiscuous=config.promiscuous, drop_privileges=drop_privileges, threads=config.threads,
-        signatures=config.signatures,
+        signatures=config.signatures, card_stamps=config.card_stamps,
     )  # fmt: skip
     return ExportingEngine(live, config.ipfix) if config.ipfix else live

@@ -8,10 +8,13 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from flowguard.domain.sensor_clock import SensorClock
 from flowguard.sensor.client import Client
+from flowguard.sensor.clock import system_clock
 from flowguard.sensor.config import SensorConfig
 from flowguard.sensor.contract import Engine
 from flowguard.sensor.sending import Backoff, BundleKeeper, Sender
@@ -30,10 +33,12 @@ class Collector:
     """Moves what the engine finished into the spool."""
 
     def __init__(
-        self, engine: Engine, spool: Spool, news: Callable[[], bytes | None], config: SensorConfig, clock: Callable[[], float]
-    ) -> None:
-        """news: a bundle that the engine does not have yet. clock: monotonic seconds."""
+        self, engine: Engine, spool: Spool, news: Callable[[], bytes | None], config: SensorConfig, clock: Callable[[], float],
+        system_clock: Callable[[], SensorClock | None] = system_clock,
+    ) -> None:  # fmt: skip
+        """news: a bundle that the engine does not have yet. clock: monotonic seconds. system_clock: what stamps frames."""
         self._engine, self._spool, self._news, self._config, self._clock = engine, spool, news, config, clock
+        self._system_clock = system_clock
         self._spoke_at = -config.heartbeat_s
         self._judging: bool | None = None
         self._lost = 0
@@ -55,6 +60,8 @@ class Collector:
         told: dict[str, Any] = json.loads(self._engine.poll(timeout_ms))
         self._say_judging(told["judging"])
         told["health"]["dropped"]["spool"] = self._lost
+        found = self._system_clock()
+        told["health"]["clock"] = found and asdict(found)
         is_due = self._clock() - self._spoke_at >= self._config.heartbeat_s
         if not (told["verdicts"] or told["observations"] or self._spool.has_gaps() or is_due or bundle):
             return

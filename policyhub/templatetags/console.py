@@ -76,7 +76,7 @@ def when(value: datetime | int | None, missing: str = "") -> SafeString:
 
 @register.simple_tag
 def known(value: Any, form: str = "number", reason: str = "") -> SafeString | str:
-    """A number with its unit (number, size, rate, percent, span) or the dash with the reason."""
+    """A number with its unit (number, size, rate, percent, span, short_span) or the dash with the reason."""
     return unknown(reason) if value is None or value == "" else getattr(units, form)(value)
 
 

@@ -6,6 +6,7 @@ import html
 import re
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -234,6 +235,22 @@ def test_change_that_was_taken_back_was_a_change(client: Client, sensor: Sensor)
     assert re.search(
         r"The device was changed; that was taken back \d\d-\d\d \d\d:\d\d UTC. Since then nothing was changed.", text
     )
+
+
+def test_sensors_page_says_what_their_times_are_worth(client: Client, sensor: Sensor) -> None:
+    def page(**more: Any) -> str:
+        Sensor.objects.update(health={"received": 9, "dropped": {}, **more})
+        return client.get("/sensors/").content.decode()
+
+    kept = {"synchronised": True, "estimated_error_ns": 37_000, "max_error_ns": 2_140_000}
+    stamps = {"hardware": 1_000, "system": 0, "stray": 7, "clock": 0}
+    told = page(clock=kept, points=[{"stamps": stamps}, {"stamps": None}, {}])
+    assert "off by about 37\u00a0µs, at most 2\u00a0ms" in told
+    assert 'not set to UTC <strong class="warn">7<' in told
+    assert "its error is not told" in page(clock={**kept, "max_error_ns": None})
+    assert "Time stamps" not in page(clock=None)
+    client.cookies["django_language"] = "zh-hans"
+    assert "未同步" in page(clock={**kept, "synchronised": False})
 
 
 def done(client: Client) -> list[tuple[str, str]]:

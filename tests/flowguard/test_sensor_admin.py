@@ -101,6 +101,22 @@ class TestSensorsCommand:
         run(sensors_cli, "list")
         assert "1 batches waiting and 0 on its disk, 90 s behind" in capsys.readouterr().out
 
+    @pytest.mark.parametrize(
+        ("clock", "told"),
+        [
+            (
+                {"synchronised": True, "estimated_error_ns": 37_000, "max_error_ns": 2_140_000},
+                "off by about 0.037 ms, at most 2.140 ms",
+            ),
+            ({"synchronised": False, "estimated_error_ns": None, "max_error_ns": None}, "clock not synchronised"),
+        ],
+    )
+    def test_the_list_says_what_a_sensor_s_times_are_worth(self, capsys, clock, told):
+        points = [{"stamps": {"hardware": 5, "system": 1, "stray": stray, "clock": 0}} for stray in (2, 1)]
+        take(batch(1, health={"received": 9, "dropped": {}, "decode_errors": 0, "clock": clock, "points": points}))
+        assert run(sensors_cli, "list") == 0
+        assert f"{told}, 3 frames stamped by a card that is not set to UTC\n" in capsys.readouterr().out
+
     def test_a_batch_is_given_another_try(self):
         row = store(batch(1))
         VerdictBatch.objects.update(state="poisoned")

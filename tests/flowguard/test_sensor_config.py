@@ -46,6 +46,13 @@ def test_queues_are_read_when_they_are_named(tmp_path):
     assert config.queues() == b"{}"
 
 
+def test_time_stamps_are_the_system_s_unless_the_cards_are_asked_for(tmp_path):
+    assert not read(tmp_path, GOOD).card_stamps
+    assert read(tmp_path, 'timestamps = "hardware"\n' + GOOD).card_stamps
+    with pytest.raises(BadInput, match=r"timestamps = 'ptp'. Write system, or hardware"):
+        read(tmp_path, 'timestamps = "ptp"\n' + GOOD)
+
+
 def test_signatures_of_ones_own_are_a_folder_of_a_sensor_that_captures(tmp_path):
     assert read(tmp_path, GOOD).signatures is None
     text = 'signatures = "own"\n' + GOOD

@@ -76,6 +76,22 @@ def test_frames_for_others_are_taken_unless_it_is_told_not_to(router):
         assert settled(capture)["received"] == 1
 
 
+def test_every_frame_counts_for_the_clock_that_stamped_it(router):
+    with live(router) as capture, router.sender("ha") as wire:
+        for number in range(40):
+            wire.send(frame(router, UDP(sport=1_000 + number, dport=53), tag=number % 2 * 7 or None))
+        (point,) = settled(capture)["points"]
+    assert point["stamps"] == {"hardware": 0, "system": 40, "stray": 0, "clock": None}
+
+
+def test_a_card_that_does_not_stamp_every_frame_is_refused_at_the_start(router):
+    with inside(router.router):
+        assert json.loads(native_capture.card_clock("in0")) == {"clock": None, "can_stamp": False, "stamps_all": False}
+        with pytest.raises(native_capture.CaptureError, match=r'in0: its card does not stamp.* timestamps = "system"') as caught:
+            native_capture.Live([("p", "in0")], card_stamps=True)
+    assert caught.value.code == "NC-E005"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

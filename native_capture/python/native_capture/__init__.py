@@ -9,12 +9,14 @@ from native_capture._engine import (
     analyse,
     analyse_exports,
     audit_bundle,
+    card_clock,
     drop_privileges,
     inspect,
     rulespace,
+    system_clock,
 )
 
 __all__ = [
     "CaptureError", "Exports", "Live", "Replay", "__version__", "analyse", "analyse_exports", "audit_bundle",
-    "drop_privileges", "inspect", "rulespace",
+    "card_clock", "drop_privileges", "inspect", "rulespace", "system_clock",
 ]  # fmt: skip

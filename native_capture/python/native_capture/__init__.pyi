@@ -95,6 +95,17 @@ def audit_bundle(bundle: bytes) -> str:
 def drop_privileges() -> None:
     """From here on the calling thread and those it starts have no capability and get none (capabilities(7)). Raises OSError."""
 
+def system_clock() -> bytes:
+    """`{synchronised, estimated_error_ns, max_error_ns}`: what the kernel knows of the system's clock (adjtimex(2)); or null.
+
+    Errors are those that chronyd or ntpd told; null while the clock is not synchronised, and where its keeper tells none.
+    """
+
+def card_clock(interface: str) -> bytes:
+    """`{clock, can_stamp, stamps_all}` of an interface's card: the number of its clock (/dev/ptpN) or null, whether it can stamp
+    every frame that comes in, whether it does. Changes nothing.
+    """
+
 class Live:
     """Captures from interfaces (name, interface) until closed; needs CAP_NET_RAW. Safe to use from any thread.
 
@@ -102,7 +113,8 @@ class Live:
     filter: only frames that this pcap-filter expression describes, compiled by the system libpcap; promiscuous: those for others,
     too. threads: with more than 1 so many read and decode beside the one that accounts; each has a ring of every interface, and
     the kernel gives it the conversations of its share. drop_privileges: once the interfaces are open, the calling thread and
-    those it starts have no capability and get none.
+    those it starts have no capability and get none. card_stamps: times are those of the cards' clocks, which must stamp every
+    frame already and be set to UTC (docs/sensor.md).
     Without a bundle nobody is judged by who it is.
     """
 
@@ -120,6 +132,7 @@ class Live:
         promiscuous: bool = True,
         drop_privileges: bool = False,
         threads: int = 1,
+        card_stamps: bool = False,
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.

@@ -26,7 +26,11 @@ BATCH: dict[str, Any] = {
     "schema": "flowguard.batch/1", "sensor": "s1", "stream": UUID, "sequence": 1, "bundle": None, "judging": False,
     "verdicts": [VERDICT], "observations": [OBSERVATION],
     "gaps": [{"stream": UUID, "from_sequence": 1, "to_sequence": 1, "verdicts": None, "reason": "r"}],
-    "health": {"received": 1, "dropped": {"ring": 0}, "decode_errors": None},
+    "health": {
+        "received": 1, "dropped": {"ring": 0}, "decode_errors": None,
+        "clock": {"synchronised": True, "estimated_error_ns": 5, "max_error_ns": None},
+        "points": [{"point": "p", "stamps": {"hardware": 0, "system": 1, "stray": 0, "clock": None}}],
+    },
 }  # fmt: skip
 
 
@@ -57,6 +61,12 @@ def read(batch: object) -> dict[str, Any]:
         ("schema", ["flowguard.batch/1"], ["flowguard.batch/2", 1]),
         ("sensor", ["s1"], ["s2", "", 1]),
         ("stream", [UUID, UUID.upper()], [UUID[:-1], UUID.replace("-", ""), "x" * 36, None]),
+        ("health.clock", [None], [{}, 1, {"synchronised": True, "estimated_error_ns": 5}]),
+        ("health.clock.synchronised", [True, False], [None, 1]),
+        ("health.clock.max_error_ns", [None, 0, MAX_INT64], [-1, 1.5, "1"]),
+        ("health.points", [[], [{"point": "p"}]], [None, [1]]),
+        ("health.points.0.stamps", [None], [1, {"hardware": 1}]),
+        ("health.points.0.stamps.stray", [0, MAX_INT64], [None, -1]),
         ("sequence", [1, MAX_SEQUENCE], [0, MAX_SEQUENCE + 1, True, 1.0]),
         ("bundle", [None, "a" * 64], ["a" * 63, "g" * 64, 1]),
         ("judging", [True, False], [1, None]),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nc_decode::Packet;
 use nc_flow::Signatures;
-use nc_source::{CaptureFile, SourceError};
+use nc_source::{CaptureFile, SourceError, StampedBy};
 
 use crate::look::looked;
 
@@ -23,6 +23,8 @@ pub(crate) struct Taken {
     pub ring_full: u64,
     pub missed: Option<u64>,
     pub refused: Option<u64>,
+    pub by_card: u64,
+    pub stray: u64,
 }
 
 /// A source of packets of several points.
@@ -36,6 +38,14 @@ pub(crate) trait Feed: Send {
     /// Hand over what has come: (lane, packet), each lane's in its own order. Returns how many.
     fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize;
     fn taken(&mut self, point: usize) -> Taken;
+    /// Whose clock is to stamp its frames; None for files, whose clock nobody knows.
+    fn stamped_by(&self, _point: usize) -> Option<StampedBy> {
+        None
+    }
+    /// Times of both points may be compared to the nanosecond; of files that is taken for granted.
+    fn is_one_clock(&self, a: usize, b: usize) -> bool {
+        self.stamped_by(a).zip(self.stamped_by(b)).is_none_or(|(one, other)| one.is_one_with(other))
+    }
     /// Interface or file of a point.
     fn place(&self, point: usize) -> String;
     /// Why nothing can come any more, as one line; None while all is well. Asked only in quiet times.

@@ -52,6 +52,6 @@ pub use exports::{analyse_exports, ExportRequest};
 pub use inspect::{inspect, Inspected};
 pub use listening::{HearError, Listening};
 pub use live::{Live, LiveError, LiveSettings};
-pub use nc_source::{drop_privileges, RingSettings, SourceError};
+pub use nc_source::{card_clock, drop_privileges, system_clock, CardClock, RingSettings, SourceError, SystemClock};
 pub use offline::{analyse, AnalyseError, Request};
 pub use recording::{Form, Sink, Stopped};

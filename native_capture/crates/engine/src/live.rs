@@ -16,7 +16,7 @@ use crate::core::{Core, Size, IDLE_NS};
 use crate::crew::lock;
 use crate::feed::{Feed, FileFeed};
 use crate::lane::{earliest, Lane};
-use crate::outbox::{Health, Outbox, PointHealth};
+use crate::outbox::{Health, Outbox, PointHealth, Stamps};
 use crate::queues::Queues;
 use crate::recording::{Exporting, Form};
 use crate::ring_feed::{RingFeed, SharedFeed};
@@ -144,6 +144,7 @@ impl Live {
         if let Some(text) = queues {
             let mut queues = Queues::parse(text, &names).map_err(LiveError::Queues)?;
             queues.forget_bursts();
+            queues.measure_only(|from, to| worker.feed.is_one_clock(from, to));
             worker.core.set_queues(queues);
         }
         if let Some(form) = records {
@@ -327,6 +328,7 @@ impl Worker {
             }
             (point.received, point.dropped, point.ring_full) = (taken.received, taken.dropped, taken.ring_full);
             (point.missed, point.refused) = (taken.missed, taken.refused);
+            point.stamps = self.feed.stamped_by(number).map(|by| Stamps::new(&taken, by));
         }
         read
     }

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use nc_detect::Verdict;
+use nc_source::StampedBy;
 use serde::Serialize;
 
+use crate::feed::Taken;
 use crate::observe::Observation;
 
 /// What nobody collects is kept up to here; what is given up is counted.
@@ -52,7 +54,7 @@ pub(crate) struct GivenUp {
 }
 
 /// `dropped`: frames for which the ring had no room, `ring_full`: how often it was found full. `missed` and `refused`: what the interface
-/// lost since the start, see [`nc_source::Lost`]; None when nobody can say.
+/// lost since the start, see [`nc_source::Lost`]; None when nobody can say. `stamps`: None for a file, whose clock nobody knows.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct PointHealth {
     pub point: String,
@@ -62,6 +64,28 @@ pub(crate) struct PointHealth {
     pub ring_full: u64,
     pub missed: Option<u64>,
     pub refused: Option<u64>,
+    pub stamps: Option<Stamps>,
+}
+
+/// Frames received by the clock that stamped them. `stray`: stamped by a card's clock that is not set to UTC; the time of reading stands
+/// in its place. `clock`: number of the card's clock where frames were to be stamped by it, as in /dev/ptpN.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Stamps {
+    pub hardware: u64,
+    pub system: u64,
+    pub stray: u64,
+    pub clock: Option<u32>,
+}
+
+impl Stamps {
+    pub fn new(taken: &Taken, by: StampedBy) -> Self {
+        let clock = match by {
+            StampedBy::System => None,
+            StampedBy::Card(number) => number,
+        };
+        let system = taken.received.saturating_sub(taken.by_card + taken.stray);
+        Self { hardware: taken.by_card, system, stray: taken.stray, clock }
+    }
 }
 
 /// `latest`: newest revision of each verdict by id; `order`: their ids as they came.

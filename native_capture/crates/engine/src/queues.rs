@@ -243,6 +243,15 @@ impl Queues {
         self.ports.iter().filter(move |port| port.arrives == Some(point)).filter(is_full)
     }
 
+    /// Measure where a port's two points have one clock, as `is_one` says; elsewhere its queues are estimated.
+    pub fn measure_only(&mut self, is_one: impl Fn(usize, usize) -> bool) {
+        for port in &mut self.ports {
+            if port.arrives.zip(port.leaves).is_some_and(|(from, to)| !is_one(from, to)) {
+                port.classes.iter_mut().for_each(|class| class.measured = None);
+            }
+        }
+    }
+
     /// A running engine tells by slices only.
     pub fn forget_bursts(&mut self) {
         for port in &mut self.ports {
@@ -436,6 +445,17 @@ mod tests {
         assert_eq!((port.arrives, port.leaves, port.classes.len()), (Some(1), Some(0), 2));
         assert!(port.classes.iter().all(|class| class.measured.is_some()));
         assert_eq!(port.classes[1].marks, [46]);
+    }
+
+    #[test]
+    fn two_points_of_different_clocks_measure_nothing() {
+        for (is_one, measured) in [(true, 2), (false, 0)] {
+            let mut queues = Queues::parse(TEXT.as_bytes(), &names(&["out0", "in0"])).expect("valid");
+            queues.measure_only(|from, to| (from, to) == (1, 0) && is_one);
+            let port = &queues.ports[0];
+            assert_eq!(port.classes.iter().filter(|class| class.measured.is_some()).count(), measured);
+            assert!(port.estimated.is_some());
+        }
     }
 
     #[test]

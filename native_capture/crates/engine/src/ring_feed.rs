@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nc_decode::Packet;
 use nc_flow::Signatures;
-use nc_source::{lost, wait_readable, Lost, Ring, RingStats};
+use nc_source::{lost, wait_readable, Lost, Ring, RingStats, StampedBy};
 
 use crate::feed::{Feed, Taken, WAIT};
 use crate::look::looked;
@@ -53,6 +53,8 @@ impl Losses {
             ring_full: stats.full,
             missed: known.then_some(self.missed),
             refused: known.then_some(self.refused),
+            by_card: stats.by_card,
+            stray: stats.stray,
         }
     }
 }
@@ -90,6 +92,10 @@ impl Feed for RingFeed {
         losses.beside(ring.stats())
     }
 
+    fn stamped_by(&self, point: usize) -> Option<StampedBy> {
+        Some(self.rings[point].stamped_by())
+    }
+
     fn place(&self, point: usize) -> String {
         self.rings[point].interface().to_owned()
     }
@@ -114,6 +120,7 @@ struct Hand {
 /// Several rings for each interface, and a thread for the first of each, the second of each, and so on. `hand`: came while waiting.
 pub(crate) struct SharedFeed {
     interfaces: Vec<String>,
+    stamped_by: Vec<StampedBy>,
     threads: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     hands: Option<Receiver<Hand>>,
@@ -127,6 +134,7 @@ impl SharedFeed {
     /// `rings`: of each interface as many.
     pub fn start(rings: Vec<Vec<Ring>>, signatures: &Arc<Signatures>) -> std::io::Result<Self> {
         let interfaces: Vec<String> = rings.iter().map(|rings| rings[0].interface().to_owned()).collect();
+        let stamped_by = rings.iter().map(|rings| rings[0].stamped_by()).collect();
         let each = rings[0].len();
         let (stop, (give, hands)) = (Arc::new(AtomicBool::new(false)), sync_channel(HANDS));
         let mut shares: Vec<Vec<(usize, Ring)>> = (0..each).map(|_| Vec::new()).collect();
@@ -138,7 +146,7 @@ impl SharedFeed {
         let stats = vec![RingStats::default(); interfaces.len() * each];
         let losses = interfaces.iter().map(|interface| Losses::new(interface)).collect();
         let (threads, hand) = (Vec::new(), None);
-        let mut feed = Self { interfaces, threads, stop, hands: Some(hands), hand, stats, losses };
+        let mut feed = Self { interfaces, stamped_by, threads, stop, hands: Some(hands), hand, stats, losses };
         for share in shares {
             let (lanes, rings) = share.into_iter().unzip();
             let reader = RingReader { lanes, rings, signatures: Arc::clone(signatures), give: give.clone() };
@@ -199,11 +207,11 @@ impl Feed for SharedFeed {
         let lanes = self.lanes();
         self.losses[point].ask(&self.interfaces[point]);
         let of_point = &self.stats[point * lanes..(point + 1) * lanes];
-        self.losses[point].beside(of_point.iter().fold(RingStats::default(), |sum, stats| RingStats {
-            received: sum.received + stats.received,
-            dropped: sum.dropped + stats.dropped,
-            full: sum.full + stats.full,
-        }))
+        self.losses[point].beside(of_point.iter().fold(RingStats::default(), |sum, stats| sum.plus(*stats)))
+    }
+
+    fn stamped_by(&self, point: usize) -> Option<StampedBy> {
+        Some(self.stamped_by[point])
     }
 
     fn place(&self, point: usize) -> String {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nc_detect::Bundle;
 use nc_engine::{
-    AnalyseError, ExportRequest, HearError, Inspected, Listening, Live as Engine, LiveError, LiveSettings, Request,
-    RingSettings,
+    card_clock, system_clock, AnalyseError, CardClock, ExportRequest, HearError, Inspected, Listening, Live as Engine,
+    LiveError, LiveSettings, Request, RingSettings,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -130,7 +130,7 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1, card_stamps=false))]
     #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
@@ -145,9 +145,10 @@ impl Live {
         promiscuous: bool,
         drop_privileges: bool,
         threads: usize,
+        card_stamps: bool,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
-        let ring = RingSettings { snaplen, ring_mb, filter, promiscuous };
+        let ring = RingSettings { snaplen, ring_mb, filter, promiscuous, card_stamps };
         let records = ipfix_domain.map(datagrams);
         let queues = queues.map(<[u8]>::to_vec);
         let settings = LiveSettings { points, ring, threads, drop_privileges, queues, signatures, records };
@@ -271,6 +272,25 @@ fn drop_privileges() -> PyResult<()> {
     Ok(nc_engine::drop_privileges()?)
 }
 
+#[pyfunction(name = "system_clock")]
+fn told_system_clock(py: Python<'_>) -> Bound<'_, PyBytes> {
+    let told = system_clock().map(|clock| {
+        serde_json::json!({
+            "synchronised": clock.synchronised,
+            "estimated_error_ns": clock.estimated_error_ns,
+            "max_error_ns": clock.max_error_ns,
+        })
+    });
+    PyBytes::new(py, serde_json::json!(told).to_string().as_bytes())
+}
+
+#[pyfunction(name = "card_clock")]
+fn told_card_clock<'py>(py: Python<'py>, interface: &str) -> Bound<'py, PyBytes> {
+    let CardClock { clock, can_stamp, stamps_all } = card_clock(interface);
+    let told = serde_json::json!({ "clock": clock, "can_stamp": can_stamp, "stamps_all": stamps_all });
+    PyBytes::new(py, told.to_string().as_bytes())
+}
+
 /// Names into the module.
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CaptureError", m.py().get_type::<CaptureError>())?;
@@ -279,6 +299,8 @@ pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(inspect, m)?)?;
     m.add_function(wrap_pyfunction!(audit_bundle, m)?)?;
     m.add_function(wrap_pyfunction!(drop_privileges, m)?)?;
+    m.add_function(wrap_pyfunction!(told_system_clock, m)?)?;
+    m.add_function(wrap_pyfunction!(told_card_clock, m)?)?;
     m.add_class::<Exports>()?;
     m.add_class::<Live>()?;
     m.add_class::<Replay>()

@@ -12,6 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Code, SourceError};
+use crate::stamps::{card_clock, stamp, system_ns, Stamp, StampedBy};
 use crate::{filter, Frame};
 
 /// A block that is not full is handed over after this long.
@@ -22,22 +23,40 @@ const SLL_OFFSET: usize = size_of::<libc::tpacket3_hdr>().next_multiple_of(16);
 const LINK_ETHERNET: u32 = 1;
 const LINK_RAW: u32 = 101;
 
-/// Since the ring was opened. `dropped`: packets the kernel had no room for, `full`: how often it found the ring full.
+/// Since the ring was opened. `dropped`: packets the kernel had no room for, `full`: how often it found the ring full. `by_card`: of those
+/// received, how many carry the time of the card's clock; `stray`: how many would have, but it is not set to UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingStats {
     pub received: u64,
     pub dropped: u64,
     pub full: u64,
+    pub by_card: u64,
+    pub stray: u64,
+}
+
+impl RingStats {
+    /// Of two rings of one interface.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            received: self.received + other.received,
+            dropped: self.dropped + other.dropped,
+            full: self.full + other.full,
+            by_card: self.by_card + other.by_card,
+            stray: self.stray + other.stray,
+        }
+    }
 }
 
 /// `snaplen`: bytes kept of each frame; `ring_mb`: MiB of kernel memory for the ring; `filter`: which frames, as pcap-filter(7) says it
-/// (None: all); `promiscuous`: frames for others, too, while the ring lives.
+/// (None: all); `promiscuous`: frames for others, too, while the ring lives. `card_stamps`: times of the card's clock, which must stamp every
+/// frame already.
 #[derive(Clone, Debug)]
 pub struct RingSettings {
     pub snaplen: u32,
     pub ring_mb: u32,
     pub filter: Option<String>,
     pub promiscuous: bool,
+    pub card_stamps: bool,
 }
 
 /// Rings of one interface.
@@ -53,6 +72,7 @@ pub struct Ring {
     interface: String,
     stats: RingStats,
     tagged: Vec<u8>,
+    stamped_by: StampedBy,
 }
 
 // SAFETY: the mapping belongs to this value alone and is only reached through `&mut self`.
@@ -65,13 +85,14 @@ impl Ring {
     pub fn open(interface: &str, settings: &RingSettings, count: usize) -> Result<Vec<Self>, SourceError> {
         let count = count.clamp(1, MOST_RINGS);
         let program = program(interface, settings)?;
+        let stamped_by = stamped_by(interface, settings)?;
         let ring_mb = (settings.ring_mb as usize / count).max(1) as u32;
         let each = RingSettings { ring_mb, ..settings.clone() };
         if count == 1 {
-            return Ok(vec![Self::one(interface, &each, &program)?]);
+            return Ok(vec![Self::one(interface, &each, &program, stamped_by)?]);
         }
         // Before a ring has joined the others it would see everything: until all have, none takes anything.
-        let open = |_| Self::one(interface, &each, &filter::everything(0));
+        let open = |_| Self::one(interface, &each, &filter::everything(0), stamped_by);
         let rings = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
         let refused = |error| refused(interface, &error);
         let mut group = None;
@@ -82,7 +103,12 @@ impl Ring {
         Ok(rings)
     }
 
-    fn one(interface: &str, settings: &RingSettings, program: &[libc::sock_filter]) -> Result<Self, SourceError> {
+    fn one(
+        interface: &str,
+        settings: &RingSettings,
+        program: &[libc::sock_filter],
+        stamped_by: StampedBy,
+    ) -> Result<Self, SourceError> {
         let index = interface_index(interface)?;
         let socket = new_socket().map_err(|error| refused(interface, &error))?;
         let ring_bytes = settings.ring_mb.clamp(1, 4_096) as usize * (1 << 20);
@@ -90,6 +116,9 @@ impl Ring {
         let blocks = ring_bytes / block_size;
         if settings.promiscuous {
             listen_to_all(&socket, index).map_err(|error| refused(interface, &error))?;
+        }
+        if settings.card_stamps {
+            stamp_by(&socket, libc::SOF_TIMESTAMPING_RAW_HARDWARE).map_err(|error| refused(interface, &error))?;
         }
         let map = set_up(&socket, program, block_size, blocks).map_err(|error| refused(interface, &error))?;
         let ring = Self {
@@ -101,6 +130,7 @@ impl Ring {
             interface: interface.to_owned(),
             stats: RingStats::default(),
             tagged: Vec::with_capacity(settings.snaplen as usize + 4),
+            stamped_by,
         };
         // Bound last: the ring must stand before the first packet comes.
         bind(&ring.socket, index).map_err(|error| refused(interface, &error))?;
@@ -151,6 +181,7 @@ impl Ring {
         let bytes = unsafe { std::slice::from_raw_parts(block, self.block_size) };
         // SAFETY: every block begins with its descriptor, and blocks are page aligned.
         let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
+        let read_ns = if self.stamped_by == StampedBy::System { 0 } else { system_ns() };
         let mut at = header.offset_to_first_pkt as usize;
         let mut count = 0;
         for _ in 0..header.num_pkts {
@@ -165,7 +196,7 @@ impl Ring {
             };
             let from = at + usize::from(packet.tp_mac);
             if let Some(data) = bytes.get(from..from + packet.tp_snaplen as usize) {
-                count += usize::from(self.offer(&packet, &sll, data, sink));
+                count += usize::from(self.offer(&packet, &sll, (data, read_ns), sink));
             }
             if packet.tp_next_offset == 0 {
                 break;
@@ -181,7 +212,7 @@ impl Ring {
         &mut self,
         packet: &libc::tpacket3_hdr,
         sll: &libc::sockaddr_ll,
-        data: &[u8],
+        (data, read_ns): (&[u8], u64),
         sink: &mut impl FnMut(&Frame<'_>),
     ) -> bool {
         let loopback = sll.sll_hatype == libc::ARPHRD_LOOPBACK;
@@ -189,7 +220,10 @@ impl Ring {
             return false;
         }
         let link = if loopback || sll.sll_hatype == libc::ARPHRD_ETHER { LINK_ETHERNET } else { LINK_RAW };
-        let ts_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        let mut ts_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        if self.stamped_by != StampedBy::System {
+            ts_ns = self.believed(packet.tp_status, ts_ns, read_ns);
+        }
         let mut frame = Frame { ts_ns, link, frame_len: packet.tp_len, bytes: data };
         if packet.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && link == LINK_ETHERNET && data.len() >= 12 {
             let tpid = match packet.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {
@@ -206,6 +240,26 @@ impl Ring {
         }
         sink(&frame);
         true
+    }
+
+    /// The time of a frame where a card may have stamped it, see [`stamp`]; counts whose it is. After the first that cannot be believed the
+    /// kernel is told to stamp again.
+    fn believed(&mut self, status: u32, stamp_ns: u64, read_ns: u64) -> u64 {
+        match stamp(status, stamp_ns, read_ns) {
+            Stamp::System => stamp_ns,
+            Stamp::Card => {
+                self.stats.by_card += 1;
+                stamp_ns
+            }
+            Stamp::Stray => {
+                if self.stats.stray == 0 {
+                    // Refused, the next ones come here as well.
+                    let _ = stamp_by(&self.socket, 0);
+                }
+                self.stats.stray += 1;
+                read_ns
+            }
+        }
     }
 
     /// Counters since the ring was opened; asks the kernel.
@@ -228,6 +282,10 @@ impl Ring {
             self.stats.full += u64::from(found.tp_freeze_q_cnt);
         }
         self.stats
+    }
+
+    pub fn stamped_by(&self) -> StampedBy {
+        self.stamped_by
     }
 
     pub fn interface(&self) -> &str {
@@ -284,6 +342,25 @@ fn refused(interface: &str, error: &io::Error) -> SourceError {
         _ => "Check the interface with: ip link show",
     };
     SourceError::new(Code::Interface, interface, None, format!("cannot capture ({error})"), cure)
+}
+
+/// Whose clock stamps; a card that does not stamp everything is refused.
+fn stamped_by(interface: &str, settings: &RingSettings) -> Result<StampedBy, SourceError> {
+    if !settings.card_stamps {
+        return Ok(StampedBy::System);
+    }
+    let card = card_clock(interface);
+    if card.stamps_all {
+        return Ok(StampedBy::Card(card.clock));
+    }
+    let cure =
+        "Make it (hwstamp_ctl -i INTERFACE -r 1) and keep its clock right (phc2sys), or take timestamps = \"system\"";
+    Err(SourceError::new(Code::Interface, interface, None, "its card does not stamp every frame", cure))
+}
+
+/// Which time stamps the kernel prefers, SOF_TIMESTAMPING_*; 0 for its own.
+fn stamp_by(socket: &OwnedFd, kind: libc::c_uint) -> io::Result<()> {
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_TIMESTAMP, &kind)
 }
 
 /// There is such an interface (it may be down).
