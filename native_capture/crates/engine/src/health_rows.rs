@@ -112,7 +112,42 @@ struct Sum {
 }
 
 type Key = (u16, Service);
-type Services = HashMap<Key, Sum, KeyedState>;
+
+/// Sums by service. They stand in a list, so that a map that grows moves their numbers only.
+struct Services {
+    numbers: HashMap<Key, usize, KeyedState>,
+    sums: Vec<Sum>,
+}
+
+impl Services {
+    fn new(hasher: KeyedState) -> Self {
+        Self { numbers: HashMap::with_hasher(hasher), sums: Vec::new() }
+    }
+
+    fn get_mut(&mut self, key: &Key) -> Option<&mut Sum> {
+        self.sums.get_mut(*self.numbers.get(key)?)
+    }
+
+    /// The service's, a new one when there is none.
+    fn of(&mut self, key: Key) -> &mut Sum {
+        let number = *self.numbers.entry(key).or_insert(self.sums.len());
+        if number == self.sums.len() {
+            self.sums.push(Sum::default());
+        }
+        &mut self.sums[number]
+    }
+
+    fn merge(&mut self, mut other: Self) {
+        for (key, number) in other.numbers {
+            self.of(key).merge(std::mem::take(&mut other.sums[number]));
+        }
+    }
+
+    /// The bit of a service in [`Sums::is_chosen`].
+    fn bit(&self, key: &Key) -> usize {
+        self.numbers.hasher().hash_one(key) as usize % CHOSEN
+    }
+}
 
 /// Sums of conversations of one table: of those that it has let go and at the end of those it holds. `points`: by number, as far as any
 /// was seen.
@@ -143,7 +178,7 @@ impl Sums {
         let hasher = KeyedState::default();
         let one = |_| Self {
             points: Vec::new(),
-            services: Services::with_hasher(hasher.clone()),
+            services: Services::new(hasher.clone()),
             is_chosen: vec![0; CHOSEN / 64],
             most: MOST / tables,
             later: Vec::new(),
@@ -192,7 +227,7 @@ impl Sums {
     fn merge(mut self, other: Self) -> Self {
         self.points.resize(self.points.len().max(other.points.len()), HealthSums::default());
         self.points.iter_mut().zip(&other.points).for_each(|(sum, more)| sum.merge(more));
-        other.services.into_iter().for_each(|(key, sum)| self.services.entry(key).or_default().merge(sum));
+        self.services.merge(other.services);
         self.media.extend(other.media);
         self.directions += other.directions;
         self
@@ -225,12 +260,12 @@ impl Sums {
     /// Services that answered something, and those in trouble, are told apart.
     fn choose(&mut self, flows: &FlowTable, ways: [u32; 2]) {
         let Some(talk) = measured(flows, ways) else { return };
-        let troubled = || self.services.len() < self.most && flows.is_troubled(talk);
+        let troubled = || self.services.sums.len() < self.most && flows.is_troubled(talk);
         if flows.has_answered(talk) || troubled() {
             let key = (flows.flow(talk).point, flows.service(talk));
-            let bit = bit(&self.services, &key);
+            let bit = self.services.bit(&key);
             self.is_chosen[bit / 64] |= 1 << (bit % 64);
-            self.services.entry(key).or_default();
+            self.services.of(key);
         }
     }
 
@@ -238,7 +273,7 @@ impl Sums {
     fn add(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
         let Some(talk) = measured(flows, ways) else { return };
         let key = (flows.flow(talk).point, flows.service(talk));
-        let bit = bit(&self.services, &key);
+        let bit = self.services.bit(&key);
         let is_in = |chosen: &[u64]| chosen[bit / 64] >> (bit % 64) & 1 != 0;
         let sum = if is_in(&self.is_chosen) { self.services.get_mut(&key) } else { None };
         if sum.is_none() && others.is_some_and(is_in) {
@@ -282,11 +317,6 @@ fn count(
     }
 }
 
-/// The bit of a service in [`Sums::is_chosen`].
-fn bit(services: &Services, key: &Key) -> usize {
-    services.hasher().hash_one(key) as usize % CHOSEN
-}
-
 /// A conversation by which services are judged, by the number of a direction that was seen.
 fn measured(flows: &FlowTable, [one, other]: [u32; 2]) -> Option<u32> {
     let seen = if flows.flow(one).packets() > 0 { one } else { other };
@@ -294,14 +324,21 @@ fn measured(flows: &FlowTable, [one, other]: [u32; 2]) -> Option<u32> {
 }
 
 fn rows(core: &Core, services: Services) -> Vec<ServiceRow<'_>> {
-    let mut all: Vec<_> = services.into_iter().map(|(key, sum)| (core.flows.answers(&key.1), key, sum)).collect();
-    let rank = |(answers, key, sum): &(u64, Key, Sum)| (std::cmp::Reverse((*answers, sum.sums.conversations)), *key);
+    let Services { numbers, mut sums } = services;
+    let told = |(key, number): (Key, usize)| {
+        let most = (core.flows.answers(&key.1), sums[number].sums.conversations);
+        (std::cmp::Reverse(most), key, number)
+    };
+    let mut all: Vec<_> = numbers.into_iter().map(told).collect();
     if all.len() > ROWS {
-        all.select_nth_unstable_by_key(ROWS, rank);
+        all.select_nth_unstable(ROWS);
         all.truncate(ROWS);
     }
-    all.sort_unstable_by_key(rank);
-    all.into_iter().map(|(_, key, sum)| row(core, key, sum, core.flows.responses(&key.1).as_ref())).collect()
+    all.sort_unstable();
+    let row = |(_, key, number): (_, Key, usize)| {
+        row(core, key, std::mem::take(&mut sums[number]), core.flows.responses(&key.1).as_ref())
+    };
+    all.into_iter().map(row).collect()
 }
 
 fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {

@@ -43,7 +43,7 @@ impl Read for Frames {
                     self.0 = next_frame(input)?;
                 }
                 State::Inside(mut decoder) => {
-                    let count = decoder.read(into)?;
+                    let count = decoder.read(into).map_err(told)?;
                     self.0 = match count {
                         0 => State::Between(decoder.into_inner()),
                         _ => State::Inside(decoder),
@@ -68,5 +68,10 @@ fn next_frame(mut input: Input) -> io::Result<State> {
     }
     let whole: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(input));
     let decoder = StreamingDecoder::new(BufReader::new(whole));
-    decoder.map(|decoder| State::Inside(Box::new(decoder))).map_err(|error| io::Error::other(error.to_string()))
+    decoder.map(|decoder| State::Inside(Box::new(decoder))).map_err(|_| told(io::ErrorKind::InvalidData.into()))
+}
+
+/// The decoder's own words are its inner names.
+fn told(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), "the zstd data ends in the middle of a block or is damaged")
 }
