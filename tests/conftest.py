@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # The longest files begin while there is much to do beside them, instead of ending alone (with --no-loadscope-reorder).
     waiting = {item.path for item in items if item.get_closest_marker("waits")}
     items.sort(key=lambda item: item.path not in waiting)
-    config.stash[_LEFT_OUT] = sum(1 for item in dropped if item.get_closest_marker("root"))
+    config.stash[_LEFT_OUT] = sum(1 for item in dropped if ROOTLESS and item.get_closest_marker("root"))
 
 
 _LEFT_OUT = pytest.StashKey[int]()
