@@ -192,6 +192,8 @@ def test_a_capture_of_which_no_packet_can_be_read_is_no_clean_result(tmp_path: P
     ],
 )
 def test_a_signal_leaves_nothing(number: signal.Signals, code: int, says: str, tmp_path: Path) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what it puts behind itself so, and children inherit it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = tmp_path / "out"
     out.mkdir()
     body = write_capture(tmp_path / "x.pcap", [(START, udp("192.0.2.1", 1))], "pcap-ns-le").read_bytes()
