@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gettext as catalogues
 import re
 import shutil
 import subprocess
@@ -217,3 +218,10 @@ def test_figures_of_a_stored_sentence_stand_apart_from_chinese_words() -> None:
     with translation.override("zh-hans"):
         for told in (labels.said(many.template, many.as_json()["values"]), many.read(gettext)):  # type: ignore[arg-type]
             assert "可访问 768 个地址的 768 个地址：" in told and told.startswith("任意地址可访问"), told
+
+
+def test_a_text_of_both_catalogues_has_one_translation() -> None:
+    """Django takes the first application's: the other's would never be seen."""
+    both = [catalogues.translation("django", ROOT / app / "locale", ["zh_Hans"]) for app in ("policyhub", "flowguard")]
+    first, second = (vars(one)["_catalog"] for one in both)
+    assert not {text: (first[text], second[text]) for text in first.keys() & second.keys() - {""} if first[text] != second[text]}
