@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -87,13 +88,9 @@ def next_pause(pause: float, usual: float, waiting: int) -> float:
 
 def _parts(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
     verdicts = [told["verdicts"][at : at + MAX_VERDICTS] for at in range(0, len(told["verdicts"]), MAX_VERDICTS)]
-    observations = _packed(told["observations"])
-    for step in range(max(1, len(verdicts), len(observations))):
-        yield {**told, "verdicts": _at(verdicts, step), "observations": _at(observations, step)}
-
-
-def _at(groups: list[list[dict[str, Any]]], step: int) -> list[dict[str, Any]]:
-    return groups[step] if step < len(groups) else []
+    groups = list(zip_longest(verdicts, _packed(told["observations"]), fillvalue=[]))
+    for some, seen in groups or [([], [])]:
+        yield {**told, "verdicts": some, "observations": seen}
 
 
 def _packed(observations: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
