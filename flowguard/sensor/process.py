@@ -88,8 +88,8 @@ def next_pause(pause: float, usual: float, waiting: int) -> float:
 
 def _parts(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
     verdicts = [told["verdicts"][at : at + MAX_VERDICTS] for at in range(0, len(told["verdicts"]), MAX_VERDICTS)]
-    groups = list(zip_longest(verdicts, _packed(told["observations"]), fillvalue=[]))
-    for some, seen in groups or [([], [])]:
+    nothing: list[dict[str, Any]] = []
+    for some, seen in zip_longest(verdicts or [nothing], _packed(told["observations"]), fillvalue=nothing):
         yield {**told, "verdicts": some, "observations": seen}
 
 

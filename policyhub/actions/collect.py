@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from policyhub.actions import configs, counters
 from policyhub.actions.sessions import READING_WALL_S, RELATED, answers, joined, open_session, reading_of
 from policyhub.domain.errors import PolicyHubError
 from policyhub.domain.message import gettext_noop
 from policyhub.models import ConfigSnapshot, CounterReading, Credential, Device
+from policyhub.queries.schedules import READING_SILENT
 from policyhub.transport.errors import LineRejected
 from policyhub.vendorkit.collecting import ReadProfile
-
-LOST_AFTER = timedelta(minutes=22)  # above the wall limits of two sessions
 
 
 def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
@@ -23,7 +22,7 @@ def collect(*, device_id: int, actor: object, now: datetime) -> ConfigSnapshot:
     Counters that this model does not have, or this login may not read, are missing in the snapshot and nothing else is.
     A device that was due stays so until this has ended: it is due again when whoever reads it is killed.
     """
-    again = now + LOST_AFTER
+    again = now + READING_SILENT
     # Before the reading: what changes during it makes the device due sooner.
     Device.objects.filter(pk=device_id, collect_due_at__lte=now).update(collect_due_at=again)
     mine = Device.objects.filter(pk=device_id, collect_due_at=again)

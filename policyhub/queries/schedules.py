@@ -13,7 +13,7 @@ HEARTBEAT = "scheduler heartbeat"  # a row without a task: last_run_at says when
 AT_ONCE = 200
 MESSAGE_LATE = timedelta(seconds=10)
 SWEEP_SILENT = timedelta(minutes=10)  # longer than any one device takes
-PREFLIGHT_SILENT = timedelta(minutes=22)  # above the wall limits of two sessions
+READING_SILENT = timedelta(minutes=22)  # above the wall limits of two sessions
 
 # Task, id, and what changes when the row is worked on: the scheduler repeats the same three only after a pause.
 Due = tuple[str, int, object]
@@ -50,7 +50,7 @@ def due_preflights(now: datetime) -> Iterator[Due]:
     rows = PreflightResult.objects.filter(preflight__state=Preflight.State.RUNNING)
     waiting = rows.filter(state=PreflightResult.State.WAITING)
     unsent = waiting.filter(preflight__queued=True, preflight__started_at__lte=now - MESSAGE_LATE)
-    silent = now - PREFLIGHT_SILENT
+    silent = now - READING_SILENT
     at_work = PreflightResult.objects.filter(preflight=OuterRef("preflight"), started_at__gt=silent)
     left = waiting.filter(~Exists(at_work), preflight__queued=False, preflight__started_at__lte=silent)
     lost = rows.filter(state=PreflightResult.State.RUNNING, started_at__lte=silent)

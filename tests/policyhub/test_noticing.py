@@ -12,7 +12,7 @@ from policyhub.domain.errors import BadInput, DeviceClosed
 from policyhub.management import device_cli, syslog_listener
 from policyhub.management.syslog_frames import BadFrame, Frames
 from policyhub.models import Device
-from policyhub.queries.schedules import due_collections
+from policyhub.queries.schedules import READING_SILENT, due_collections
 from policyhub.vendorkit.collecting import profiles, read_profile
 from tests.policyhub.test_collect import run
 from tests.support.devices import simulated
@@ -68,7 +68,7 @@ def test_a_reading_whose_worker_is_killed_is_due_again_and_news_during_it_make_i
         with pytest.raises(Killed):
             collect.collect(device_id=pk, actor="syslog", now=began)
     assert list(due_collections(began + timedelta(minutes=5))) == [], "it may be at work"
-    assert [row[:2] for row in due_collections(began + collect.LOST_AFTER)] == [("policyhub.collect", pk)]
+    assert [row[:2] for row in due_collections(began + READING_SILENT)] == [("policyhub.collect", pk)]
     noticing.config_changed(text=SAID["cisco_ios"], source="192.0.2.1", now=began + timedelta(seconds=5))
     assert Device.objects.get().collect_due_at == began + timedelta(seconds=5) + noticing.SETTLE
     with pytest.raises(DeviceClosed):
