@@ -119,7 +119,7 @@ fn note_payload(flows: &mut FlowTable, ground: &Ground, flow: u32, event: TcpEve
     if packet.name != 0 {
         flows.name_server(flow, packet.name);
     }
-    if packet.signature != 0 && !event.retransmitted() {
+    if packet.signature != 0 && !event.is(TcpEvent::RETRANSMITTED) {
         flows.sighted(flow, packet, &ground.signatures);
     }
 }

@@ -96,8 +96,7 @@ impl Grid {
     /// After how long this comes again; None when it has no rhythm.
     pub fn period_ns<'a>(&self, paces: impl Iterator<Item = &'a Pace>) -> Option<u64> {
         let series = self.series(paces);
-        let first = series.iter().position(|bytes| *bytes > 0.0)?;
-        let last = series.iter().rposition(|bytes| *bytes > 0.0)?;
+        let (first, last) = ends(&series)?;
         self.rhythm(&series[first..=last])
     }
 
@@ -116,6 +115,12 @@ impl Grid {
         let first = peaks.into_iter().find(|lag| alike[*lag] >= NEARLY * best)?;
         Some(self.ns(first * joined))
     }
+}
+
+/// The first and the last step with bytes.
+fn ends(series: &[f64]) -> Option<(usize, usize)> {
+    let has_any = |bytes: &f64| *bytes > 0.0;
+    Some((series.iter().position(has_any)?, series.iter().rposition(has_any)?))
 }
 
 /// Pairs of steps as one; a last one alone stays.
@@ -165,8 +170,7 @@ pub(crate) fn ways(grid: &Grid, paces: &[(PaceKey, Pace)]) -> Vec<Way> {
 fn way(grid: &Grid, bytes: u64, rows: &[&(PaceKey, Pace)]) -> Option<Way> {
     let key = &rows.first()?.0;
     let mut series = vec![grid.series(rows.iter().map(|(_, pace)| pace))];
-    let first = series[0].iter().position(|bytes| *bytes > 0.0)?;
-    let last = series[0].iter().rposition(|bytes| *bytes > 0.0)?;
+    let (first, last) = ends(&series[0])?;
     while series.len() < SCALES {
         series.push(join(&series[series.len() - 1]));
     }

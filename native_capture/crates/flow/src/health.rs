@@ -46,7 +46,7 @@ impl Health {
         let way = way & 1;
         let before = talk.ways[way].tcp;
         let event = talk.ways[way].tcp.observe(packet);
-        talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.data()));
+        talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.is(TcpEvent::DATA)));
         if packet.tcp_flags & CONTROL != 0 {
             self.control(talk, way, packet, &event);
         }
@@ -54,12 +54,12 @@ impl Health {
             self.acknowledge(talk, way, packet);
         }
         if packet.window == 0 || before.window == 0 {
-            self.window(talk, way, packet, before.window == 0, event.zero_window());
+            self.window(talk, way, packet, before.window == 0, event.is(TcpEvent::ZERO_WINDOW));
         }
         talk.ways[way].tcp.window = packet.window;
-        if event.retransmitted() {
+        if event.is(TcpEvent::RETRANSMITTED) {
             self.again(talk, way, packet);
-        } else if event.data() {
+        } else if event.is(TcpEvent::DATA) {
             self.data(talk, way, packet, &before);
         }
         event
@@ -103,7 +103,7 @@ impl Health {
         if packet.tcp_flags & tcp_flag::RST != 0 {
             flow.tcp.resets = flow.tcp.resets.saturating_add(1);
             flow.tcp.forget(known::TIMED | known::ASKED);
-        } else if event.syn_retransmitted() {
+        } else if event.is(TcpEvent::SYN_RETRANSMITTED) {
             // Which of them is answered, nobody knows.
             flow.tcp.forget(known::TIMED);
         } else if packet.tcp_flags & tcp_flag::SYN != 0 {
@@ -116,10 +116,13 @@ impl Health {
                 timing.start(way, packet.seq.wrapping_add(1), packet.ts_ns);
             }
         }
-        if event.syn_retransmitted() || event.fin_retransmitted() {
+        if event.is(TcpEvent::SYN_RETRANSMITTED) || event.is(TcpEvent::FIN_RETRANSMITTED) {
             if let Some(trouble) = self.rares.new_trouble(talk) {
                 let counts = trouble.counts(way);
-                let (syn, fin) = (u32::from(event.syn_retransmitted()), u32::from(event.fin_retransmitted()));
+                let (syn, fin) = (
+                    u32::from(event.is(TcpEvent::SYN_RETRANSMITTED)),
+                    u32::from(event.is(TcpEvent::FIN_RETRANSMITTED)),
+                );
                 counts.syn_retransmitted = counts.syn_retransmitted.saturating_add(syn);
                 counts.fin_retransmitted = counts.fin_retransmitted.saturating_add(fin);
             }

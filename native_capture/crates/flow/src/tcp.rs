@@ -17,11 +17,11 @@ pub struct TcpCounts {
 pub struct TcpEvent(u32);
 
 impl TcpEvent {
-    const DATA: u32 = 1;
-    const RETRANSMITTED: u32 = 2;
-    const SYN_RETRANSMITTED: u32 = 4;
-    const FIN_RETRANSMITTED: u32 = 8;
-    const ZERO_WINDOW: u32 = 16;
+    pub const DATA: u32 = 1;
+    pub const RETRANSMITTED: u32 = 2;
+    pub const SYN_RETRANSMITTED: u32 = 4;
+    pub const FIN_RETRANSMITTED: u32 = 8;
+    pub const ZERO_WINDOW: u32 = 16;
 
     #[inline]
     fn note(&mut self, what: u32, is_so: bool) {
@@ -29,33 +29,8 @@ impl TcpEvent {
     }
 
     #[inline]
-    fn is(self, what: u32) -> bool {
+    pub fn is(self, what: u32) -> bool {
         self.0 & what != 0
-    }
-
-    #[inline]
-    pub fn data(self) -> bool {
-        self.is(Self::DATA)
-    }
-
-    #[inline]
-    pub fn retransmitted(self) -> bool {
-        self.is(Self::RETRANSMITTED)
-    }
-
-    #[inline]
-    pub fn syn_retransmitted(self) -> bool {
-        self.is(Self::SYN_RETRANSMITTED)
-    }
-
-    #[inline]
-    pub fn fin_retransmitted(self) -> bool {
-        self.is(Self::FIN_RETRANSMITTED)
-    }
-
-    #[inline]
-    pub fn zero_window(self) -> bool {
-        self.is(Self::ZERO_WINDOW)
     }
 }
 
@@ -70,11 +45,11 @@ impl TcpCounts {
 
     #[inline]
     pub fn add(&mut self, event: TcpEvent) {
-        self.data_segments += u64::from(event.data());
-        self.retransmitted += u64::from(event.retransmitted());
-        self.syn_retransmitted += u64::from(event.syn_retransmitted());
-        self.fin_retransmitted += u64::from(event.fin_retransmitted());
-        self.zero_window += u64::from(event.zero_window());
+        self.data_segments += u64::from(event.is(TcpEvent::DATA));
+        self.retransmitted += u64::from(event.is(TcpEvent::RETRANSMITTED));
+        self.syn_retransmitted += u64::from(event.is(TcpEvent::SYN_RETRANSMITTED));
+        self.fin_retransmitted += u64::from(event.is(TcpEvent::FIN_RETRANSMITTED));
+        self.zero_window += u64::from(event.is(TcpEvent::ZERO_WINDOW));
     }
 }
 
@@ -121,7 +96,7 @@ impl TcpDirection {
         if flags & tcp_flag::SYN != 0 {
             event.note(TcpEvent::SYN_RETRANSMITTED, self.has(known::ISN) && self.isn == packet.seq);
             first = first.wrapping_add(1);
-            if !event.syn_retransmitted() {
+            if !event.is(TcpEvent::SYN_RETRANSMITTED) {
                 *self = Self { isn: packet.seq, highest: first, resets: self.resets, ..Self::default() };
                 self.know(known::ISN | known::HIGHEST);
             }
@@ -130,7 +105,7 @@ impl TcpDirection {
         if packet.payload_len > 0 {
             event.note(TcpEvent::DATA, true);
             event.note(TcpEvent::RETRANSMITTED, self.has(known::HIGHEST) && !after(end, self.highest));
-            if !event.retransmitted() {
+            if !event.is(TcpEvent::RETRANSMITTED) {
                 self.highest = end;
                 self.know(known::HIGHEST);
             }
