@@ -113,6 +113,15 @@ class Lines(Sequence[Line]):
         for number, (start, end) in enumerate(pairwise(self._starts), 1):
             yield made(number, text[start : end - 1])
 
+    def texts(self) -> Iterator[str]:
+        """`text` of each line; the lines themselves are not made."""
+        if not self._is_clean:
+            yield from (line.text for line in self)
+            return
+        text = self._text
+        for start, end in pairwise(self._starts):
+            yield text[start : end - 1].strip()
+
     @overload
     def __getitem__(self, at: int) -> Line: ...
 

@@ -123,7 +123,7 @@ def _as_address(
 
 def _external(scope: Scope, node: Node, family: Family) -> tuple[AddressSet, tuple[str, ...]]:
     if node.values("extaddr"):
-        found = scope.find_addresses(family, node.settings["extaddr"].raw)
+        found = scope.find_addresses(family, node.settings["extaddr"])
         return found.value, found.unresolved
     value = literals(node.values("extip")) if node.value("extip") not in ("", *UNSTATED) else None
     return (EVERYTHING[family], ("extip",)) if value is None else (value, ())
@@ -151,10 +151,10 @@ def _vip_services(reading: Reading, scope: Scope, node: Node) -> Services:
             return (Service(((UDP, UDP),), destination_ports=_forwarded(node)[0].destination_ports),) if _forwarded(node) else ()
         found = _forwarded(node)
         if not found:
-            reading.ledger.unparsed(node.line, "the external port of the VIP is not understood")
+            reading.leave(node.number, "the external port of the VIP is not understood")
         return found or (ANY_SERVICE,)
     if node.values("service"):
-        return scope.find_services(node.settings["service"].raw).value
+        return scope.find_services(node.settings["service"]).value
     return (ANY_SERVICE,)
 
 
@@ -212,7 +212,7 @@ def read_central_snat(reading: Reading, scope: Scope) -> None:
 
 def _both(scope: Scope, node: Node, v4: str, v6: str) -> Addresses:
     found = [
-        scope.find_addresses(family, node.settings[name].raw) for name, family in ((v4, "4"), (v6, "6")) if name in node.settings
+        scope.find_addresses(family, node.settings[name]) for name, family in ((v4, "4"), (v6, "6")) if name in node.settings
     ]
     if not found:
         return Addresses(EVERYTHING["6" if node.value("type") == "ipv6" else "4"])
@@ -229,7 +229,7 @@ def _snat_services(reading: Reading, node: Node) -> Services:
             (port_range(words),) if (words := node.value(name)) not in ("", "0") else None for name in ("orig-port", "dst-port")
         )
     except NotUnderstood as reason:
-        reading.ledger.unparsed(node.line, str(reason))
+        reading.leave(node.number, str(reason))
         return (Service.of(int(number)),)
     return (Service.of(int(number), destination, source),)
 

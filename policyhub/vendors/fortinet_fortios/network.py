@@ -93,7 +93,7 @@ def read_interfaces(reading: Reading, scope: Scope, zone_of: dict[tuple[str, str
 
 
 def _book_known(reading: Reading, node: Node, known: frozenset[str]) -> None:
-    others = {line.number for name, setting in node.settings.items() if name not in known for line in setting.lines}
+    others = {number for name, number in node.fields(reading.text) if name not in known}
     reading.ledger.understood(*(number for number in node.numbers if number not in others))
 
 
@@ -116,7 +116,7 @@ def _interface_addresses(reading: Reading, node: Node) -> Iterator[str]:
             try:
                 yield str(ipaddress.ip_interface(row.name))
             except ValueError:
-                reading.ledger.unparsed(row.line, "not an address with a length")
+                reading.leave(row.number, "not an address with a length")
 
 
 def _interface_address(reading: Reading, node: Node, name: str) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _interface_address(reading: Reading, node: Node, name: str) -> Iterator[str]
     try:
         address = ipaddress.ip_interface(text)
     except ValueError:
-        reading.ledger.unparsed(node.settings[name].lines[-1], "not an address with a mask")
+        reading.ledger.unparsed(node.lines_of(name, reading.text)[-1], "not an address with a mask")
         return
     if int(address.ip):  # 0.0.0.0 and :: mean none
         yield str(address)
@@ -139,10 +139,9 @@ def read_routes(reading: Reading, scope: Scope) -> None:
                 continue
             prefixes = _route_prefixes(scope, node, family)
             if not prefixes:
-                for line in (
-                    node.settings[name].lines[0] for name in ("dst", "dstaddr", "internet-service") if name in node.settings
-                ):
-                    reading.ledger.unparsed(line, "the destination of the route is not an address")
+                for name in ("dst", "dstaddr", "internet-service"):
+                    for line in node.lines_of(name, reading.text):
+                        reading.ledger.unparsed(line, "the destination of the route is not an address")
             distance = node.value("distance")
             for prefix in prefixes:
                 reading.routes.append(
@@ -166,7 +165,7 @@ def _by_sdwan(node: Node) -> bool:
 def _route_prefixes(scope: Scope, node: Node, family: str) -> tuple[str, ...]:
     """() when the device finds the destination itself."""
     if node.values("dstaddr"):
-        found = scope.find_addresses(family, node.settings["dstaddr"].raw)
+        found = scope.find_addresses(family, node.settings["dstaddr"])
         return () if found.unresolved else found.value.prefixes()
     if node.value("internet-service") or node.value("internet-service-custom"):
         return ()
@@ -212,13 +211,10 @@ def _sdwan_rule(reading: Reading, scope: Scope, node: Node) -> Rule:
     """`src`, `dst`, `src6`, `dst6` name objects; an internet service stands for a destination that the device knows."""
     conditions: list[str] = []
     reading.ledger.understood(*node.numbers)
-    for name, setting in node.settings.items():
-        if name in SDWAN_CONDITIONS and setting.value != "disable":
-            conditions.append(setting.text)
-        elif name not in SDWAN_SETTINGS and name not in SDWAN_CONDITIONS:
-            conditions.append(setting.text)
-            for line in setting.lines:
-                reading.ledger.unparsed(line, UNKNOWN_SETTING)
+    reading.leave_settings(node, SDWAN_SETTINGS | SDWAN_CONDITIONS, UNKNOWN_SETTING)
+    for name in node.settings:
+        if (name in SDWAN_CONDITIONS and node.value(name) != "disable") or name not in SDWAN_SETTINGS | SDWAN_CONDITIONS:
+            conditions.append(node.words(name))
     for below in node.tables.values():  # service level agreements: which link is good enough
         reading.ledger.understood(*below.all_numbers())
     sides = [_sdwan_side(scope, node, side, conditions) for side in ("src", "dst")]
@@ -232,7 +228,7 @@ def _sdwan_rule(reading: Reading, scope: Scope, node: Node) -> Rule:
 
 def _sdwan_side(scope: Scope, node: Node, side: str, conditions: list[str]) -> Addresses:
     found = [
-        scope.find_addresses(family, node.settings[name].raw)
+        scope.find_addresses(family, node.settings[name])
         for name, family in ((side, "4"), (f"{side}6", "6"))
         if name in node.settings
     ]
@@ -252,12 +248,10 @@ def _sdwan_side(scope: Scope, node: Node, side: str, conditions: list[str]) -> A
 def _policy_route(reading: Reading, scope: Scope, node: Node, family: str) -> Rule:
     conditions: list[str] = []
     reading.ledger.understood(*node.numbers)
-    for name, setting in node.settings.items():
-        if name not in POLICY_ROUTE_SETTINGS:
-            for line in setting.lines:
-                reading.ledger.unparsed(line, UNKNOWN_SETTING)
+    reading.leave_settings(node, POLICY_ROUTE_SETTINGS, UNKNOWN_SETTING)
+    for name in node.settings:
         if name not in POLICY_ROUTE_SETTINGS or name.startswith("internet-service"):
-            conditions.append(setting.text)
+            conditions.append(node.words(name))
     sides = []
     for side in ("src", "dst"):
         found = _route_side(reading, scope, node, family, side)
@@ -291,7 +285,7 @@ def _rule(
         action=Action.CONTINUE,
         match=match,
         lines=node.all_numbers(),
-        text="; ".join(setting.text for setting in node.settings.values()),
+        text="; ".join(map(node.words, node.settings)),
         enabled=node.value("status") != "disable",
         comment=comment,
         hit_key=node.name,
@@ -307,10 +301,10 @@ def _route_side(reading: Reading, scope: Scope, node: Node, family: str, side: s
         try:
             found.append(AddressSet.of(word))
         except ValueError:
-            reading.ledger.unparsed(node.settings[side].lines[0], f"{word[:40]!r} is not a prefix")
+            reading.ledger.unparsed(node.lines_of(side, reading.text)[0], f"{word[:40]!r} is not a prefix")
             return Addresses(everything, (word,))
     objects = node.settings.get(f"{side}addr")
-    named = Addresses(everything) if objects is None else scope.find_addresses(family, objects.raw)
+    named = Addresses(everything) if objects is None else scope.find_addresses(family, objects)
     if named.unresolved:
         return named
     if objects is not None:
@@ -328,6 +322,6 @@ def _route_services(reading: Reading, node: Node) -> Services:
             for low, high in (("start-source-port", "end-source-port"), ("start-port", "end-port"))
         )
     except NotUnderstood as reason:
-        reading.ledger.unparsed(node.line, str(reason))
+        reading.leave(node.number, str(reason))
         return (Service.of(int(number)),)
     return (Service.of(int(number), (destination,), (source,)) if int(number) in WITH_PORTS else Service.of(int(number)),)

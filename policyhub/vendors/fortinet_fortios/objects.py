@@ -65,7 +65,7 @@ def _address(reading: Reading, scope: Scope, node: Node, family: Family) -> None
     except TooScattered:
         kind = "static"
     except NotUnderstood as reason:
-        reading.ledger.unparsed(node.line, str(reason))
+        reading.leave(node.number, str(reason))
     table = scope.addresses[family]
     table.define(node.name)
     if value is None:
@@ -120,7 +120,7 @@ def _named(reading: Reading, scope: Scope, node: Node, table: str) -> None:
         value = range_set(node.value("startip"), node.value("endip") or node.value("startip"))
         words = f"ippool {node.value('type') or 'overload'}"
         if value is None:
-            reading.ledger.unparsed(node.line, "the range of the pool is not understood")
+            reading.leave(node.number, "the range of the pool is not understood")
     elif table == "firewall proxy-address":
         scope.addresses["4"].leave_open(node.name, node.name)
     reading.addresses.append(AddressObject(node.name, value, kind, node.all_numbers(), words, scope.name))
@@ -135,7 +135,7 @@ def _services(reading: Reading, scope: Scope) -> None:
         try:
             value = _service_value(node)
         except NotUnderstood as reason:
-            reading.ledger.unparsed(node.line, str(reason))
+            reading.leave(node.number, str(reason))
         scope.services.define(node.name)
         if value:
             scope.services.add(node.name, value)
@@ -304,13 +304,12 @@ def read_schedules(reading: Reading, scope: Scope) -> None:
         reading.book_headers(scope, table)
         for node in scope.entries(table):
             reading.book(node)
-            given = [node.settings[name] for name in node.settings if name not in ("uuid", "color", "fabric-object")]
-            text = "; ".join(setting.text for setting in given)
+            text = "; ".join(node.words(name) for name in node.settings if name not in ("uuid", "color", "fabric-object"))
             expires = None
             if table.endswith("onetime"):
                 expires = device_moment(node.values("end"))
                 if expires is None:
-                    reading.ledger.unparsed(node.line, "the end is not a time")
+                    reading.leave(node.number, "the end is not a time")
             elif table.endswith("group"):
                 ends = [scope.schedules[m].expires if m in scope.schedules else None for m in node.values("member")]
                 known = [end for end in ends if end is not None]

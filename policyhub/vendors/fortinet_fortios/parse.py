@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
 from policyhub.domain.device_config import DeviceConfig
 from policyhub.domain.evaluation import Seen, Stage, StageKind
-from policyhub.vendorkit.blocks import Block, Line, read_lines
+from policyhub.vendorkit.blocks import Block, Lines, read_lines
 from policyhub.vendorkit.ledger import IgnoreList
 from policyhub.vendorkit.lexing import score
 from policyhub.vendors.fortinet_fortios import nat, network, objects, policies, qos
@@ -59,7 +59,7 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    reading = Reading()
+    reading = Reading(text=lines)
     tree = read_tree(lines, reading.ledger)
     _make_scopes(reading, tree)
     _read(reading)
@@ -122,7 +122,7 @@ def _book_settings(reading: Reading, scope: Scope, table: str, names: Iterable[s
     for node in scope.tables.get(table, ()):
         for name in names:
             if name in node.settings:
-                reading.ledger.understood(*(line.number for line in node.settings[name].lines))
+                reading.ledger.understood(*(line.number for line in node.lines_of(name, reading.text)))
 
 
 def _book_frames(reading: Reading) -> None:
@@ -131,11 +131,11 @@ def _book_frames(reading: Reading) -> None:
         for table in READ_IN_PART:
             for node in scope.tables.get(table, ()):
                 for one in (node, *node.entries.values()):
-                    settings = {line.number for setting in one.settings.values() for line in setting.lines}
+                    settings = {number for _, number in one.fields(reading.text)}
                     reading.ledger.understood(*(number for number in one.numbers if number not in settings))
 
 
-def _left_over(reading: Reading, tree: Tree, lines: Sequence[Line]) -> Iterator[Block]:
+def _left_over(reading: Reading, tree: Tree, lines: Lines) -> Iterator[Block]:
     """Tables that nobody reads, tables below entries of those that are read, and lines that belong nowhere."""
     for scope in reading.scopes:
         for name, nodes in scope.tables.items():
@@ -145,14 +145,14 @@ def _left_over(reading: Reading, tree: Tree, lines: Sequence[Line]) -> Iterator[
                     continue
                 for inner in (*node.tables.values(), *(b for e in node.entries.values() if e.tables for b in e.tables.values())):
                     yield _block(inner, lines)
-    yield from (Block(line) for line in tree.stray)
+    yield from (Block(lines.at(number)) for number in tree.stray)
     for vdom in tree.root.tables["vdom"].entries.values() if "vdom" in tree.root.tables else ():
-        yield from (Block(line) for setting in vdom.settings.values() for line in setting.lines)
+        yield from (Block(lines.at(number)) for _, number in vdom.fields(lines))
 
 
-def _block(node: Node, lines: Sequence[Line]) -> Block:
-    """The header with every line below; a line number is also a place in the list."""
-    return Block(node.line, [Block(lines[number - 1]) for number in node.all_numbers() if number != node.line.number])
+def _block(node: Node, lines: Lines) -> Block:
+    """The header with every line below."""
+    return Block(lines.at(node.number), [Block(lines.at(number)) for number in node.all_numbers() if number != node.number])
 
 
 def _evaluation(reading: Reading, scope: Scope) -> Iterator[Stage]:

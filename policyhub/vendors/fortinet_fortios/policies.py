@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from policyhub.domain.addresses import ANY, NOWHERE, AddressSet, Interval, complement, normalise
@@ -20,8 +19,10 @@ from policyhub.vendors.fortinet_fortios.tree import Node
 TABLES: dict[str, dict[str, str | int | None]] = SETTINGS["tables"]
 CONDITIONS = frozenset(SETTINGS["conditions"])
 INTERNET: dict[str, list[str]] = SETTINGS["internet_services"]
+PLAIN = {"src": "srcaddr", "dst": "dstaddr"}
 RARE = frozenset(f"{side}addr{kind}" for side in ("src", "dst") for kind in ("6", "-negate", "6-negate")) | frozenset(INTERNET)
 READ_OVER = frozenset(SETTINGS["read_over"]) | {name for names in INTERNET.values() for name in names}
+READ_OVER_OR_NARROWING = READ_OVER | CONDITIONS
 NEVER_DECIDE = ("dos", "inspection", "qos")
 ACTIONS = {"accept": Action.PERMIT, "permit": Action.PERMIT, "deny": Action.DENY, "": Action.DENY}
 ZONE_SETTINGS = {"source": ("srcintf", "interface", "intf"), "destination": ("dstintf",)}
@@ -101,29 +102,31 @@ def read_policies(reading: Reading, scope: Scope) -> None:
 
 
 def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
-    conditions = list(_conditions(reading, table, node))
-    source, destination = (_side(scope, table, node, side) for side in ("src", "dst"))
-    services, service_names = _services(scope, table, node, destination, conditions)
+    conditions = _conditions(reading, table, node)
+    source, destination = _side(scope, table, node, "src"), _side(scope, table, node, "dst")
+    services, service_names, service_unresolved = _services(scope, table, node, destination, conditions)
     forwarding = _forwarding(scope, destination)
     if forwarding:
         services = tuple(dict.fromkeys((*services, *(vip.forwarded for vip in forwarding if vip.forwarded is not None))))
         conditions += [vip.note for vip in forwarding]
-    conditions += [*source.conditions, *destination.conditions, *_anomalies(reading, node)]
+    conditions += source.conditions + destination.conditions
+    if node.tables:
+        conditions += _anomalies(reading, node)
     dscp, odd = _dscp(node)
     conditions += odd
-    references = (*source.names, *destination.names, *source.names6, *destination.names6, *service_names)
+    references = source.names + destination.names + source.names6 + destination.names6 + service_names
     named = node.value("schedule")
     schedule = _schedule(reading, scope, node, named)
     if named not in ("", "always"):
         conditions.append(f"schedule {named}")
         references = (*references, named)
-    unresolved = (*source.unresolved, *destination.unresolved, *services_unresolved(scope, table, node, destination))
+    unresolved = source.unresolved + destination.unresolved + service_unresolved
     match = Match(
         source.value,
         destination.value,
         services,
-        _zones(node, "source"),
-        _zones(node, "destination"),
+        _zones(scope, node, "source"),
+        _zones(scope, node, "destination"),
         dscp,
         tuple(conditions),
         tuple(dict.fromkeys(unresolved)),
@@ -134,7 +137,7 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
         action=_action(table, node),
         match=match,
         lines=node.all_numbers(),
-        text="; ".join([setting.text for setting in node.settings.values() if setting.name != "uuid"]),
+        text="; ".join([f"{name} {raw}" if raw else name for name, raw in node.settings.items() if name != "uuid"]),
         enabled=node.value("status") != "disable",
         logged=_logged(table, node),
         comment=f"{name}: {comment}" if name and comment else name or comment,
@@ -144,27 +147,24 @@ def read_rule(reading: Reading, scope: Scope, table: Table, node: Node) -> Rule:
     )
 
 
-def _conditions(reading: Reading, table: Table, node: Node) -> Iterator[str]:
+def _conditions(reading: Reading, table: Table, node: Node) -> list[str]:
     """Settings that narrow the match beyond the model; a setting that nobody knows is unparsed, and one of them."""
     reading.ledger.understood(*node.numbers)
-    for name, setting in node.settings.items():
-        if name in READ_OVER:
-            if name == "action" and table.purpose not in NEVER_DECIDE and setting.value not in ACTIONS:
-                yield setting.text
-        elif name in CONDITIONS:
-            if setting.value not in ("disable", ""):
-                yield setting.text
-        else:
-            for line in setting.lines:
-                reading.ledger.unparsed(line, UNKNOWN_SETTING)
-            yield setting.text
+    reading.leave_settings(node, READ_OVER_OR_NARROWING, UNKNOWN_SETTING)
+    kept = READ_OVER
+    if table.purpose not in NEVER_DECIDE and node.value("action") not in ACTIONS:
+        kept = READ_OVER - {"action"}
+    if kept.issuperset(node.settings):  # nearly all
+        return []
+    narrowing = [name for name in node.settings if name not in kept]
+    return [node.words(name) for name in narrowing if name not in CONDITIONS or node.value(name) not in ("disable", "")]
 
 
 def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
     if table.path == "firewall policy" and node.settings.keys().isdisjoint(RARE):  # nearly all rules: this is only for speed
-        setting = node.settings.get(f"{side}addr")
-        if setting is not None:
-            plain = scope.find_addresses("4", setting.raw)
+        raw = node.settings.get(PLAIN[side])
+        if raw is not None:
+            plain = scope.find_addresses("4", raw)
             return Side(plain.value, plain.unresolved, plain.names)
     found: list[AddressSet] = []
     unresolved: list[str] = []
@@ -172,12 +172,12 @@ def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
     conditions: list[str] = []
     for name, family in table.sides(side):
         service = f"internet-service{'6' if name.endswith('6') else ''}{'-src' if side == 'src' else ''}"
-        setting = node.settings.get(name)
+        raw = node.settings.get(name)
         if node.is_on(service):
             found.append(EVERYTHING[family])
             unresolved += [f"internet-service {value}" for of in INTERNET[service] for value in node.values(of)]
-        elif setting is not None:
-            addresses = scope.find_addresses(family, setting.raw)
+        elif raw is not None:
+            addresses = scope.find_addresses(family, raw)
             value = addresses.value
             if node.is_on(f"{name.removesuffix('4')}-negate"):
                 if addresses.unresolved:
@@ -199,31 +199,23 @@ def _side(scope: Scope, table: Table, node: Node, side: str) -> Side:
 
 def _services(
     scope: Scope, table: Table, node: Node, destination: Side, conditions: list[str]
-) -> tuple[Services, tuple[str, ...]]:
-    """Services and the names that stand for them; conditions are added."""
-    setting = node.settings.get("service")
-    if setting is None or destination.has_internet_service:
+) -> tuple[Services, tuple[str, ...], tuple[str, ...]]:
+    """Services, the names that stand for them, and those that are not known; conditions are added."""
+    raw = node.settings.get("service")
+    if raw is None or destination.has_internet_service:
+        missing = () if destination.has_internet_service or table.purpose in ALWAYS_ON_THE_WIRE else ("service",)
         if table.purpose == "multicast":
-            return _by_protocol(node, conditions), ()
-        return (ANY_SERVICE,), ()
-    found = scope.find_services(setting.raw)
+            return _by_protocol(node, conditions), (), missing
+        return (ANY_SERVICE,), (), missing
+    found = scope.find_services(raw)
     conditions += found.conditions
     if not node.is_on("service-negate"):
-        return found.value, found.names
+        return found.value, found.names, found.unresolved
     negated = None if found.unresolved or found.conditions else all_but(found.value)
     if negated is None:
         conditions.append("service-negate enable")
-        return (ANY_SERVICE,), found.names
-    return negated, found.names
-
-
-def services_unresolved(scope: Scope, table: Table, node: Node, destination: Side) -> tuple[str, ...]:
-    if destination.has_internet_service:
-        return ()
-    setting = node.settings.get("service")
-    if setting is not None:
-        return scope.find_services(setting.raw).unresolved
-    return () if table.purpose in ALWAYS_ON_THE_WIRE else ("service",)
+        return (ANY_SERVICE,), found.names, found.unresolved
+    return negated, found.names, found.unresolved
 
 
 def all_but(services: Services) -> Services | None:
@@ -268,14 +260,13 @@ def _forwarding(scope: Scope, destination: Side) -> list[Vip]:
 
 def _anomalies(reading: Reading, node: Node) -> list[str]:
     """`config anomaly` of a DoS policy: what must exceed which rate."""
-    rows = reading.book_rows(node, "anomaly", READ_OVER) if node.tables else []
+    rows = reading.book_rows(node, "anomaly", READ_OVER)
     return [f"anomaly {row.name} threshold {row.value('threshold') or 'default'}" for row in rows if row.is_on("status")]
 
 
-def _zones(node: Node, side: str) -> tuple[str, ...]:
-    settings = node.settings
-    names = [value for name in ZONE_SETTINGS[side] if name in settings for value in settings[name].values]
-    return () if "any" in names else tuple(dict.fromkeys(names))
+def _zones(scope: Scope, node: Node, side: str) -> tuple[str, ...]:
+    given = [node.settings[name] for name in ZONE_SETTINGS[side] if name in node.settings]
+    return scope.find_zones(" ".join(given)) if given else ()
 
 
 def _action(table: Table, node: Node) -> Action:
@@ -302,9 +293,11 @@ def _schedule(reading: Reading, scope: Scope, node: Node, name: str) -> str:
         return name
     if not node.is_on("policy-expiry"):
         return ""
-    setting = node.settings.get("policy-expiry-date")
-    expires = device_moment(" ".join(setting.values).split()) if setting is not None else None
-    schedule = Schedule(f"policy-expiry {node.name}", setting.text if setting else "", expires, node.all_numbers(), scope.name)
+    name = "policy-expiry-date"
+    is_given = name in node.settings
+    expires = device_moment(" ".join(node.values(name)).split()) if is_given else None
+    text = node.words(name) if is_given else ""
+    schedule = Schedule(f"policy-expiry {node.name}", text, expires, node.all_numbers(), scope.name)
     reading.schedules.append(schedule)
     return schedule.name
 
@@ -315,7 +308,7 @@ def _dscp(node: Node) -> tuple[frozenset[int] | None, list[str]]:
         try:
             found = frozenset({binary_dscp(node.value("dscp-value") or "000000")})
         except ValueError:
-            return None, [node.settings["dscp-value"].text]
+            return None, [node.words("dscp-value")]
         return (frozenset(range(64)) - found if node.is_on("dscp-negate") else found), []
     return tos_dscp(node)
 
@@ -330,7 +323,7 @@ def tos_dscp(node: Node) -> tuple[frozenset[int] | None, list[str]]:
     if mask == 0:
         return None, []
     if mask & ~DSCP_BITS:
-        return None, [node.settings[name].text for name in ("tos", "tos-mask", "tos-negate") if name in node.settings]
+        return None, [node.words(name) for name in ("tos", "tos-mask", "tos-negate") if name in node.settings]
     found = frozenset(dscp for dscp in range(64) if dscp << 2 & mask == value & mask)
     return (frozenset(range(64)) - found if node.is_on("tos-negate") else found), []
 

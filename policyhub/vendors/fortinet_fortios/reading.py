@@ -11,6 +11,7 @@ from typing import Any
 from policyhub.domain.addresses import ANY, ANY4, ANY6, NOWHERE, AddressSet
 from policyhub.domain.objects import Schedule
 from policyhub.domain.services import ANY_SERVICE, Service
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.collected import Collected
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.fortinet_fortios.tree import Node, split
@@ -72,6 +73,7 @@ class Scope:
     schedules: dict[str, Schedule] = field(default_factory=dict)
     known_addresses: dict[tuple[Family, str], Addresses] = field(default_factory=dict)
     known_services: dict[str, ServiceList] = field(default_factory=dict)
+    known_zones: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.addresses = {family: address_table() for family in EVERYTHING}
@@ -112,6 +114,14 @@ class Scope:
         found = table.resolve(name)
         return found.value, found.unresolved
 
+    def find_zones(self, raw: str) -> tuple[str, ...]:
+        """Names of zones or interfaces, () for any."""
+        found = self.known_zones.get(raw)
+        if found is None:
+            names = split(raw)
+            found = self.known_zones[raw] = () if "any" in names else tuple(dict.fromkeys(names))
+        return found
+
     def find_services(self, raw: str) -> ServiceList:
         found = self.known_services.get(raw)
         if found is None:
@@ -140,24 +150,31 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading(Collected):
+    text: Lines = field(default_factory=lambda: Lines(""))
     scopes: list[Scope] = field(default_factory=list)
     contexts: frozenset[str] = frozenset()
+
+    def leave(self, number: int, reason: str) -> None:
+        """A line that is not understood."""
+        self.ledger.unparsed(self.text.at(number), reason)
+
+    def leave_settings(self, node: Node, known: frozenset[str], reason: str) -> None:
+        """Lines of settings that are not known are unparsed."""
+        if not known.issuperset(node.settings):
+            for name, number in node.fields(self.text):
+                if name not in known:
+                    self.leave(number, reason)
 
     def book(self, node: Node, known: frozenset[str] = OBJECT_SETTINGS) -> None:
         """An entry with its known settings; the others are unparsed."""
         self.ledger.understood(*node.numbers)
-        for name, setting in node.settings.items():
-            if name not in known:
-                for line in setting.lines:
-                    self.ledger.unparsed(line, UNKNOWN_SETTING)
+        self.leave_settings(node, known, UNKNOWN_SETTING)
 
     def book_headers(self, scope: Scope, table: str) -> None:
         """`config`, `end` and commands of a table that holds entries; a setting in its place is unparsed."""
         for node in scope.tables.get(table, ()):
             self.ledger.understood(*node.numbers)
-            for setting in node.settings.values():
-                for line in setting.lines:
-                    self.ledger.unparsed(line, "a setting where an entry is expected")
+            self.leave_settings(node, frozenset(), "a setting where an entry is expected")
 
     def book_rows(self, node: Node, table: str, known: frozenset[str] = OBJECT_SETTINGS) -> list[Node]:
         """Entries of a table below an entry, booked."""

@@ -6,12 +6,12 @@ Grammar: Fortinet, FortiOS Administration Guide, "Using the CLI" (command struct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
 
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Line, Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.ordering import Order
 
@@ -27,6 +27,7 @@ DEEPEST = 24  # tables and entries in each other; the deepest of the CLI referen
 MOST_SHARED = 40  # characters of a value that is kept once for all settings that have it
 NOTHING: Mapping[str, Node] = MappingProxyType({})
 FIELDS = frozenset({"set", "unset", "append", "select", "unselect", "clear"})
+ADDS = frozenset({"set", "select", "append"})
 TABLE_WORDS = frozenset({"delete", "rename", "move", "clone", "purge"})
 
 
@@ -88,46 +89,24 @@ def has_open_quote(text: str) -> bool:
     return marks.count('"') % 2 == 1
 
 
-@dataclass(slots=True)
-class Setting:
-    """`raw`: everything behind the name, as written; several lines when it was set or appended several times."""
-
-    name: str
-    raw: str
-    line: Line
-    others: tuple[Line, ...] = ()
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        return (self.line, *self.others)
-
-    @property
-    def values(self) -> list[str]:
-        return split(self.raw)
-
-    @property
-    def value(self) -> str:
-        """The first value, "" without one."""
-        values = split(self.raw)
-        return values[0] if values else ""
-
-    @property
-    def text(self) -> str:
-        return f"{self.name} {self.raw}" if self.raw else self.name
+def without_prompt(text: str) -> str:
+    prompt = PROMPT.match(text)
+    return text if prompt is None else text[prompt.end() :].strip()
 
 
 @dataclass(slots=True)
 class Node:
-    """A table (`config`) or an entry (`edit`). `numbers`: its own lines, without those of what is below.
+    """A table (`config`) or an entry (`edit`). `number`: of its first line; `numbers`: without those of what is below.
 
+    settings: everything behind the name, as written; of one that was appended to, all of it.
     Most nodes have neither entries nor tables, and an empty table for each would cost more than its lines.
     """
 
     name: str
     is_entry: bool
-    line: Line
+    number: int
     numbers: list[int] = field(default_factory=list)
-    settings: dict[str, Setting] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
     entries: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
     tables: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
     headers: Sequence[int] = ()
@@ -139,19 +118,44 @@ class Node:
             self.entries = {}
         return self.entries
 
-    def open_table(self, name: str, line: Line) -> Node:
+    def open_table(self, name: str, number: int) -> Node:
         """The table of that name, opened again or made."""
         if not isinstance(self.tables, dict):
             self.tables = {}
-        return self.tables.setdefault(name, Node(name, False, line))
+        return self.tables.setdefault(name, Node(name, False, number))
 
     def value(self, name: str) -> str:
-        found = self.settings.get(name)
-        return "" if found is None else found.value
+        """The first value, "" without one."""
+        raw = self.settings.get(name, "")
+        if not raw or raw.isalnum():  # most
+            return raw
+        values = split(raw)
+        return values[0] if values else ""
 
     def values(self, name: str) -> list[str]:
-        found = self.settings.get(name)
-        return [] if found is None else found.values
+        return split(self.settings.get(name, ""))
+
+    def words(self, name: str) -> str:
+        """A setting as it was written, its name in front."""
+        raw = self.settings[name]
+        return f"{name} {raw}" if raw else name
+
+    def fields(self, lines: Lines) -> Iterator[tuple[str, int]]:
+        """Names of its settings, each with the number of a line that sets it. Read again: few are asked for."""
+        is_quoted = False
+        for text, number in ((lines.at(number).text, number) for number in self.numbers):
+            if is_quoted:
+                is_quoted = not has_open_quote(text)
+                continue
+            words = without_prompt(text).split(None, 2)
+            if len(words) > 1 and words[1] in self.settings:
+                is_quoted = "\n" in self.settings[words[1]] and has_open_quote(text)
+                if words[0] in ADDS:
+                    yield words[1], number
+
+    def lines_of(self, name: str, lines: Lines) -> list[Line]:
+        """Those that set or append to a setting."""
+        return [lines.at(number) for found, number in self.fields(lines) if found == name]
 
     def is_on(self, name: str) -> bool:
         return self.value(name) == "enable"
@@ -176,35 +180,34 @@ class Node:
 
 @dataclass(slots=True)
 class Tree:
-    """`root` holds the tables of the text; `stray`: lines that belong nowhere; `prompts`: echoed commands and prompts."""
+    """`root` holds the tables of the text. Line numbers: `stray` belong nowhere, `prompts` are echoed commands and prompts."""
 
     root: Node
-    stray: list[Line] = field(default_factory=list)
+    stray: list[int] = field(default_factory=list)
     prompts: list[int] = field(default_factory=list)
 
 
 class _Builder:
-    def __init__(self, lines: list[Line], ledger: LineLedger) -> None:
+    def __init__(self, lines: Lines, ledger: LineLedger) -> None:
         self.lines = lines
         self.ledger = ledger
-        self.at = 0
-        self.tree = Tree(Node("", False, Line(0, 0, "")))
+        self.read_to = 0  # number of the line up to which a quoted text goes
+        self.tree = Tree(Node("", False, 0))
         self.stack = [self.tree.root]
         self.last_closed = ""
         self.orders: dict[int, tuple[Node, Order]] = {}  # of the tables whose entries were moved
 
     def build(self) -> Tree:
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            self.at += 1
-            text = line.text
-            if not text or text[0] == "#":
+        for number, text in enumerate(self.lines.texts(), 1):
+            if number <= self.read_to or not text or text[0] == "#":
+                continue
+            words = text.split(None, 2)
+            if len(words) == 3 and words[0] == "set":  # by far the most frequent
+                self._set(words[1], words[2], number)
                 continue
             word, _, rest = text.partition(" ")
-            if word == "set":  # by far the most frequent
-                self._field(word, rest, line)
-            elif not self._step(word, rest, line):
-                self._other(line)
+            if not self._step(word, rest, number):
+                self._other(text, number)
         for key in list(self.orders):
             self._reorder(key)
         return self.tree
@@ -214,34 +217,34 @@ class _Builder:
         table, order = self.orders.pop(key)
         table.entries = {name: table.entries[name] for name in order if name in table.entries}
 
-    def _other(self, line: Line) -> None:
+    def _other(self, text: str, number: int) -> None:
         """A prompt with or without a command behind it; else nobody's line."""
-        prompt = PROMPT.match(line.text)
-        if prompt is None:
-            self.tree.stray.append(line)
+        command = without_prompt(text)
+        if command is text:
+            self.tree.stray.append(number)
             return
-        word, _, rest = line.text[prompt.end() :].strip().partition(" ")
-        if not word or word in ASKS or not self._step(word, rest, line):
-            self.tree.prompts.append(line.number)
+        word, _, rest = command.partition(" ")
+        if not word or word in ASKS or not self._step(word, rest, number):
+            self.tree.prompts.append(number)
 
-    def _step(self, word: str, rest: str, line: Line) -> bool:
-        if word in FIELDS:
-            self._field(word, rest, line)
-        elif word == "next":
-            self._next(line)
+    def _step(self, word: str, rest: str, number: int) -> bool:
+        if word == "next":
+            self._next(number)
         elif word == "edit":
-            self._edit(rest, line)
+            self._edit(rest, number)
+        elif word in FIELDS:
+            self._field(word, rest, number)
         elif word == "end":
-            self._end(line)
+            self._end(number)
         elif word == "config":
-            self._config(rest, line)
+            self._config(rest, number)
         elif word in TABLE_WORDS and len(self.stack) > 1:
-            self._table_word(word, split(rest), line)
+            self._table_word(word, split(rest), number)
         else:
             return False
         return True
 
-    def _config(self, rest: str, line: Line) -> None:
+    def _config(self, rest: str, number: int) -> None:
         name = " ".join(split(rest))
         root, _, below = name.partition(" ")
         if name in ("vdom", "global"):
@@ -250,24 +253,24 @@ class _Builder:
             while len(self.stack) > 1 and not self._holds_roots():
                 self.stack.pop()
         if len(self.stack) > DEEPEST:
-            self.tree.stray.append(line)
+            self.tree.stray.append(number)
             return
-        node = self.stack[-1].open_table(name, line)
-        node.numbers.append(line.number)
-        node.headers = (*node.headers, line.number)
+        node = self.stack[-1].open_table(name, number)
+        node.numbers.append(number)
+        node.headers = (*node.headers, number)
         self.stack.append(node)
 
     def _holds_roots(self) -> bool:
         top = self.stack[-1]
         return (top.is_entry and self.stack[-2].name == "vdom") or (not top.is_entry and top.name == "global")
 
-    def _edit(self, rest: str, line: Line) -> None:
+    def _edit(self, rest: str, number: int) -> None:
         if self.stack[-1].is_entry and self._holds_roots() is False:
             self.stack.pop()  # `next` is missing
         top = self.stack[-1]
         if len(self.stack) == 1:
             if self.last_closed != "vdom":
-                self.tree.stray.append(line)
+                self.tree.stray.append(number)
                 return
             top = self.tree.root.tables["vdom"]
             self.stack.append(top)
@@ -275,92 +278,93 @@ class _Builder:
             self.stack.pop()
             top = self.stack[-1]
         name = " ".join(split(rest))
-        key = f"0 {line.number}" if name == "0" else name  # `edit 0` is a new entry each time
+        key = f"0 {number}" if name == "0" else name  # `edit 0` is a new entry each time
         node = top.entries.get(key)
         if node is None:
-            node = top.held()[key] = Node(name, True, line)
+            node = top.held()[key] = Node(name, True, number)
             if id(top) in self.orders:
                 self.orders[id(top)][1].append(key)
-        node.numbers.append(line.number)
+        node.numbers.append(number)
         self.stack.append(node)
 
-    def _next(self, line: Line) -> None:
+    def _next(self, number: int) -> None:
         if not self.stack[-1].is_entry:
-            self.tree.stray.append(line)
+            self.tree.stray.append(number)
             return
-        self.stack.pop().numbers.append(line.number)
+        self.stack.pop().numbers.append(number)
 
-    def _end(self, line: Line) -> None:
+    def _end(self, number: int) -> None:
         if len(self.stack) == 1:
-            self.tree.stray.append(line)
+            self.tree.stray.append(number)
             return
         if self.stack[-1].is_entry:
             self.stack.pop()
         closed = self.stack.pop()
-        closed.numbers.append(line.number)
+        closed.numbers.append(number)
         self.last_closed = closed.name
 
-    def _field(self, word: str, rest: str, line: Line) -> None:
+    def _field(self, word: str, rest: str, number: int) -> None:
         name, _, raw = rest.lstrip().partition(" ")
-        name, raw = intern(name), raw.lstrip()  # the line has no blanks at its end
+        raw = raw.lstrip()  # the line has no blanks at its end
         top = self.stack[-1]
-        top.numbers.append(line.number)
-        if '"' in raw and has_open_quote(raw):
-            raw = self._continued(raw, line)
+        if word == "append" and name in top.settings and top is not self.tree.root:
+            known = top.settings.pop(name)
+            self._set(name, raw, number)
+            top.settings[name] = f"{known} {top.settings[name]}"
+        elif word in ADDS:
+            self._set(name, raw, number)
+        else:
+            top.numbers.append(number)
+            self._take_away(word, name, raw, number)
+
+    def _set(self, name: str, raw: str, number: int) -> None:
+        top = self.stack[-1]
+        top.numbers.append(number)
+        quotes = raw.count('"')
+        if quotes and (quotes % 2 or "\\" in raw) and has_open_quote(raw):
+            raw = self._continued(raw, number)
         elif len(raw) < MOST_SHARED:
             raw = intern(raw)
-        if len(self.stack) == 1 or not name:
-            self.tree.stray.append(line)
-            return
-        known = top.settings.get(name)
-        if word in ("set", "select"):
-            if known is None:
-                top.settings[name] = Setting(name, raw, line)
-            else:
-                known.raw = raw
-                known.others = (*known.others, line)
-        elif word == "append":
-            if known is None:
-                top.settings[name] = Setting(name, raw, line)
-            else:
-                known.raw = f"{known.raw} {raw}"
-                known.others = (*known.others, line)
+        if top is self.tree.root or not name:
+            self.tree.stray.append(number)
         else:
-            self._take_away(word, name, raw, line)
+            top.settings[intern(name)] = raw
 
-    def _take_away(self, word: str, name: str, raw: str, line: Line) -> None:
+    def _take_away(self, word: str, name: str, raw: str, number: int) -> None:
         top = self.stack[-1]
-        self.ledger.understood(line.number)
+        if top is self.tree.root or not name:
+            self.tree.stray.append(number)
+            return
+        self.ledger.understood(number)
         if word == "unselect" and name in top.settings:
             gone = set(split(raw))
-            known = top.settings[name]
-            known.raw = " ".join(f'"{value}"' for value in known.values if value not in gone)
+            top.settings[name] = " ".join(f'"{value}"' for value in top.values(name) if value not in gone)
         else:
             top.settings.pop(name, None)
 
-    def _continued(self, raw: str, line: Line) -> str:
+    def _continued(self, raw: str, number: int) -> str:
         """The lines up to the closing quote; a lone `next` or `end` before it means that the quote is never closed."""
         parts = [raw]
-        for ahead in range(self.at, len(self.lines)):
-            text = self.lines[ahead].text
+        for ahead in range(number + 1, len(self.lines) + 1):
+            text = self.lines.at(ahead).text
             if text in ("next", "end"):
                 break
             parts.append(text)
             if has_open_quote(text):
-                self.stack[-1].numbers.extend(range(line.number + 1, self.lines[ahead].number + 1))
-                self.ledger.understood(*range(line.number + 1, self.lines[ahead].number + 1))
-                self.at = ahead + 1
+                self.stack[-1].numbers.extend(range(number + 1, ahead + 1))
+                self.ledger.understood(*range(number + 1, ahead + 1))
+                self.read_to = ahead
                 return "\n".join(parts)
-        self.ledger.unparsed(line, "a quote is not closed")
+        self.ledger.unparsed(self.lines.at(number), "a quote is not closed")
         return raw
 
-    def _table_word(self, word: str, values: list[str], line: Line) -> None:
+    def _table_word(self, word: str, values: list[str], number: int) -> None:
         """Commands of scripts on the entries of a table."""
         top = self.stack[-1]
         if top.is_entry or not self._moved(top, word, values):
-            self.tree.stray.append(line)
+            self.tree.stray.append(number)
             return
-        top.numbers.append(line.number)
+        top.numbers.append(number)
 
     def _moved(self, table: Node, word: str, values: list[str]) -> bool:
         entries = table.held()
@@ -379,8 +383,7 @@ class _Builder:
             table.entries = {values[2] if name == values[0] else name: node for name, node in entries.items()}
         elif word == "clone" and len(values) == 3 and values[0] in entries and values[2] not in entries:
             of = entries[values[0]]
-            settings = {name: Setting(name, one.raw, one.line, one.others) for name, one in of.settings.items()}
-            entries[values[2]] = Node(values[2], True, of.line, [*of.numbers], settings=settings, tables=dict(of.tables))
+            entries[values[2]] = Node(values[2], True, of.number, [*of.numbers], dict(of.settings), tables=dict(of.tables))
             if id(table) in self.orders:
                 self.orders[id(table)][1].append(values[2])
         elif word == "move" and len(values) == 3:
@@ -392,5 +395,5 @@ class _Builder:
         return True
 
 
-def read_tree(lines: Iterable[Line], ledger: LineLedger) -> Tree:
-    return _Builder(list(lines), ledger).build()
+def read_tree(lines: Lines, ledger: LineLedger) -> Tree:
+    return _Builder(lines, ledger).build()
