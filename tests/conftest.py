@@ -28,12 +28,24 @@ def _is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """The run folder of this process; with PostgreSQL, one cluster for all xdist workers, before any of them starts."""
     settings.POLICYHUB_TEST_RUN.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _no_arp()
     if os.environ.get("POLICYHUB_TEST_DB") == "postgres" and not _is_worker(config) and not config.option.collectonly:
         try:
             cluster = PostgresCluster(Path(os.environ["POLICYHUB_TEST_POSTGRES"])).start()
         except ServiceFailed as error:
             raise pytest.UsageError(str(error)) from error
         config.add_cleanup(cluster.stop)
+
+
+def _no_arp() -> None:
+    """A frame built without a destination goes to everybody; scapy would ask this machine's network for it, two seconds each."""
+    from scapy.config import conf
+    from scapy.layers.inet import IP
+    from scapy.layers.inet6 import IPv6
+    from scapy.layers.l2 import ETHER_BROADCAST, Ether
+
+    for packet in (IP, IPv6):
+        conf.neighbor.register_l3(Ether, packet, lambda _frame, _packet: ETHER_BROADCAST)
 
 
 def pytest_unconfigure() -> None:

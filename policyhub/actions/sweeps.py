@@ -16,7 +16,7 @@ from policyhub.checks.context import Context
 from policyhub.checks.registry import all_checks, run_checks
 from policyhub.domain.errors import PolicyHubError, WrongState
 from policyhub.domain.finding import Finding as Found
-from policyhub.domain.message import gettext_noop
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.models import Device, Finding, Sweep
 from policyhub.queries.schedules import SWEEP_SILENT
 from policyhub.vendorkit.contract import Capability
@@ -28,7 +28,7 @@ Status = Finding.Status
 LONGEST = 255
 TASK = "policyhub.sweep"
 MOST_TRIES = 3
-LOST = "its check was begun %d times and never ended: the worker was lost each time (memory?)"
+LOST = gettext_noop("its check was begun %(tries)d times and never ended: the worker was lost each time (memory?)")
 
 
 def start(*, actor: object, now: datetime, queue: bool = True) -> Sweep:
@@ -71,9 +71,9 @@ def run(*, sweep_id: int, clock: Clock, turn: timedelta | None = None) -> bool:
         working = Sweep.objects.filter(pk=sweep_id, state=Sweep.State.RUNNING)
         if not working.update(devices_done=done, devices_total=len(devices), **moved):
             return True
-        problem = LOST % MOST_TRIES if sweep.tries > MOST_TRIES else _problem(sweep, device, clock)
+        problem = Message(LOST, {"tries": MOST_TRIES}) if sweep.tries > MOST_TRIES else _problem(sweep, device, clock)
         if problem:
-            sweep.problems.append({"device": device.name, "reason": problem})
+            sweep.problems.append({"device": device.name, "reason": str(problem), "said": problem.as_json()})
         if turn is not None and clock() - began > turn:
             # As old as it is, so that whoever gets the message may take it at once.
             if working.update(devices_done=done + 1, now_doing="", tries=0, problems=sweep.problems, moved_at=sweep.started_at):
@@ -102,22 +102,24 @@ def _left(sweep: Sweep, devices: list[Device]) -> list[Device]:
     ]
 
 
-def _problem(sweep: Sweep, device: Device, clock: Clock) -> str:
-    """Why the device could not be checked; "" when it was."""
+def _problem(sweep: Sweep, device: Device, clock: Clock) -> Message | None:
+    """Why the device could not be checked; None when it was."""
     try:
         return check_device(device, now=clock())
     except PolicyHubError as error:
-        return str(error)
+        return error.told
     except Exception as error:  # a defect of one check or parser must not hide the other devices' findings
         log.exception("sweep of a device failed", extra={"sweep": sweep.pk, "device": device.pk})
-        return f"{type(error).__name__}: {error}; this is a defect, please report it"
+        return Message(
+            gettext_noop("%(error)s; this is a defect, please report it"), {"error": f"{type(error).__name__}: {error}"}
+        )
 
 
-def check_device(device: Device, *, now: datetime) -> str:
-    """Run all checks on the latest snapshot and store what they found; a reason when it could not be checked, else ""."""
+def check_device(device: Device, *, now: datetime) -> Message | None:
+    """Run all checks on the latest snapshot and store what they found; a reason when it could not be checked, else None."""
     snapshot = device.snapshots.order_by("-taken_at", "-pk").first()
     if snapshot is None:
-        return "no configuration was collected yet"
+        return Message(gettext_noop("no configuration was read yet"))
     vendor = REGISTRY.get(device.platform)
     context = Context(
         configs.parsed(device, snapshot),
@@ -126,7 +128,7 @@ def check_device(device: Device, *, now: datetime) -> str:
         now=now,
     )
     _store(device, run_checks(context, all_checks()), snapshot.sha256, now)
-    return ""
+    return None
 
 
 def _store(device: Device, found: Iterable[Found], sha256: str, now: datetime) -> None:

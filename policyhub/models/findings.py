@@ -18,6 +18,7 @@ class Sweep(models.Model):
     """One run of the checks over devices. moved_at: when a worker last began a device; None = nobody took it yet.
 
     tries: how often the device `now_doing` was begun; more than once when a worker was lost over it.
+    problems: {"device", "reason", "said"} of each device that could not be checked: why in English, and as a stored Message.
     """
 
     class State(models.TextChoices):

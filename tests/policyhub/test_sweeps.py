@@ -4,12 +4,16 @@ import argparse
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.template.loader import render_to_string
+from django.utils import translation
 
 from policyhub.actions import configs, sweeps
 from policyhub.domain.errors import BadInput, UnknownPlatform, WrongState
 from policyhub.management import sweep_cli
 from policyhub.models import Device, DeviceGroup, Finding, Realm, Sweep
+from policyhub.queries.home import standing
 from policyhub.queries.schedules import MESSAGE_LATE, SWEEP_SILENT, due_sweeps
+from policyhub.queries.words import word
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
@@ -93,6 +97,9 @@ def test_a_device_that_cannot_be_checked_is_named_and_hides_nobody():
     assert row.state == Sweep.State.PARTIAL
     assert {problem["device"] for problem in row.problems} == {"aged", empty.name}
     assert shadowed().device.name == "fw"
+    with translation.override("zh-hans"):
+        panel = render_to_string("console/parts/panel_findings.html", {"standing": standing()})
+    assert "<b>empty</b>: 尚未读取配置" in panel
 
 
 def test_a_cancelled_sweep_stops_and_says_so():
@@ -156,6 +163,8 @@ def test_a_sweep_whose_worker_was_killed_goes_on_where_it_was_and_gives_up_a_dev
     assert begun == ["a", "b", "b", "b", "bad", "c", "d"]
     assert (row.state, row.devices_done, [problem["device"] for problem in row.problems]) == ("partial", 5, ["b", "bad"])
     assert "begun 3 times" in row.problems[0]["reason"]
+    with translation.override("zh-hans"):
+        assert "3 次" in word(row.problems[0]["said"])
     assert set(Finding.objects.filter(name="shadowed-rule").values_list("device__name", flat=True)) == {"a", "c", "d"}
     assert list(due_sweeps(at + timedelta(days=1))) == []
 
