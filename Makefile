@@ -45,7 +45,8 @@ run:
 test:
 	@.ci/deps run test
 	@$(MAKE) --no-print-directory setup-test
-	@$(MAKE) --no-print-directory --keep-going -j1 lint test-rust test-python test-serial test-postgres
+	@$(MAKE) --no-print-directory --keep-going -j2 --output-sync=target lint test-rust && first=0 || first=$$?; \
+	 $(MAKE) --no-print-directory --keep-going -j1 test-python test-serial test-postgres && exit $$first
 
 deps:
 	@.ci/deps run test bench
@@ -100,7 +101,7 @@ test-python:
 
 test-serial:
 	@echo "test: what keeps promises in seconds, alone"
-	@$(BIN)/pytest -q -m "serial" || [[ $$? == 5 && -n "$(ROOTLESS)" ]] # 5: nothing is left without root
+	@$(BIN)/pytest -q -m "serial" tests/scenarios || [[ $$? == 5 && -n "$(ROOTLESS)" ]] # 5: nothing is left without root
 
 test-postgres:
 	@echo "test: what uses the database, on PostgreSQL"

@@ -10,6 +10,17 @@ class FlowGuardConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from flowguard.console import entries
+        from flowguard.console import labels
+        from flowguard.models import Verdict
+        from policyhub.console import registry
+        from policyhub.queries.words import WORDS
 
-        entries.register()
+        WORDS.update({name: title for name, (title, _why) in (*labels.VERDICTS.items(), *labels.OUTCOMES.items())})
+        WORDS.update(dict(Verdict.Standing.choices))
+        registry.fill(_console)
+
+
+def _console() -> None:
+    from flowguard.console import entries
+
+    entries.register()

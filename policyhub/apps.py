@@ -10,7 +10,13 @@ class PolicyHubConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from policyhub.console import entries, roles
+        from policyhub.console import registry, roles
 
-        entries.register()
+        registry.fill(_console)
         roles.connect(self)
+
+
+def _console() -> None:
+    from policyhub.console import entries
+
+    entries.register()

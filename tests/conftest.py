@@ -18,6 +18,8 @@ ROOTLESS = os.environ.get("ROOTLESS", "") not in {"", "0"}
 LONG = ("soak", "bench")  # only when -m names them
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "admin_client", "client_with_user"}
 WAITING_ROOM = "scenarios"
+# Nothing in them uses the database: the run on PostgreSQL need not even read them.
+WITHOUT_DATABASE = {"architecture", "checks", "corpus", "mutants", "native_capture", "vendors"}
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -52,6 +54,11 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(settings.POLICYHUB_TEST_RUN, ignore_errors=True)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    room = collection_path.parent == config.rootpath / "tests" and collection_path.name in WITHOUT_DATABASE
+    return True if room and os.environ.get("POLICYHUB_TEST_DB") == "postgres" else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses the database and what waits; waiting ones first; leave out long sets and, if asked, what needs root."""
     expression = config.option.markexpr or ""
@@ -61,6 +68,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if uses_database and not item.get_closest_marker("once"):
             item.add_marker(pytest.mark.db)
         room = Path(str(item.path)).relative_to(config.rootpath / "tests").parts[0]
+        if item.get_closest_marker("serial") and room != WAITING_ROOM:
+            raise pytest.UsageError(f"{item.nodeid}: `make test-serial` looks for such tests in {WAITING_ROOM}/ only")
+        if uses_database and room in WITHOUT_DATABASE:
+            raise pytest.UsageError(f"{item.nodeid} uses the database: take its room out of WITHOUT_DATABASE (tests/conftest.py)")
         if room == WAITING_ROOM or any(item.get_closest_marker(name) for name in ("root", "browser")):
             item.add_marker(pytest.mark.waits)
         long = any(item.get_closest_marker(name) and name not in expression for name in LONG)

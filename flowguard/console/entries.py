@@ -12,12 +12,11 @@ from django.utils.translation import gettext_lazy
 
 from flowguard.console import labels
 from flowguard.console.headlines import headlines
-from flowguard.models import Enforcement, EnforcementEvent, Verdict
+from flowguard.models import Enforcement, EnforcementEvent
 from flowguard.queries import enforcement, home, verdicts
 from flowguard.queries.identities_listing import search as find_identities
 from flowguard.queries.sensors import sensor_rows
 from policyhub.console import registry
-from policyhub.console.labels import WORDS
 from policyhub.console.registry import DeviceAct, Event, Feed, Hit, Line, NavEntry, Panel, Pulse, SearchGroup, Source, Stream
 from policyhub.models import ChangeEvent, Device
 from policyhub.vendorkit.registry import REGISTRY
@@ -52,9 +51,7 @@ NAVIGATION = (
 
 
 def register() -> None:
-    """Called once, when the app is ready."""
-    WORDS.update({name: title for name, (title, _why) in (*labels.VERDICTS.items(), *labels.OUTCOMES.items())})
-    WORDS.update(dict(Verdict.Standing.choices))
+    """Called once, when the console is first asked what it holds."""
     registry.navigation.register(*NAVIGATION)
     registry.panels.register(
         Panel("sensors", gettext_lazy("Sensors"), "console/parts/panel_sensors.html", _sensors, 30, "flowguard.view_sensor")

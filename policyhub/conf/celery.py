@@ -9,6 +9,8 @@ from typing import Any
 from celery import Celery, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "policyhub.conf.settings.embedded")
+# Celery runs Django's checks in each worker and throws their answers away; for that alone all pages and the API are loaded.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("policyhub")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import re
-from collections.abc import MutableMapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Any
 
-import structlog
-
 HIDDEN = "[hidden]"
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")  # of the request that is being answered, in every line
+# What every record has, and uvicorn's copy of the message for terminals; anything else was given by `extra=`.
+_OWN = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "color_message"})
 _KEY = re.compile(
     r"passw|passphrase|secret|token|authorization|cookie|credential|private_key|community|api_?key|fernet", re.IGNORECASE
 )
@@ -38,46 +42,33 @@ def redact(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def hide_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """structlog processor: last before rendering, so that tracebacks are covered too."""
-    event.pop("color_message", None)  # uvicorn's own copy for terminals
-    return {key: HIDDEN if _KEY.search(key) else redact(value) for key, value in event.items()}
+class JsonLines(logging.Formatter):
+    """Blacked out last of all, so that tracebacks and extra fields are covered, too."""
 
-
-_SHARED: list[Any] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_logger_name,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.PositionalArgumentsFormatter(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.StackInfoRenderer(),
-]
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "event": record.getMessage(),
+            "logger": record.name,
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+            **{name: value for name, value in vars(record).items() if name not in _OWN},
+        }
+        if request_id := REQUEST_ID.get():
+            line["request_id"] = request_id
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return json.dumps(redact(line), ensure_ascii=False, default=repr)
 
 
 def logging_settings(level: str = "INFO") -> dict[str, Any]:
-    """Value of Django's LOGGING; also points structlog at the same handler."""
-    structlog.configure(
-        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
+    """Value of Django's LOGGING."""
     quiet = {"level": "WARNING", "propagate": True}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "json": {
-                "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": [*_SHARED, structlog.stdlib.ExtraAdder()],
-                "processors": [
-                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    structlog.processors.format_exc_info,
-                    hide_secrets,
-                    structlog.processors.JSONRenderer(ensure_ascii=False, default=repr),
-                ],
-            }
-        },
+        "formatters": {"json": {"()": JsonLines}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {

@@ -6,11 +6,12 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
-import structlog
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import sync_and_async_middleware
+
+from policyhub.conf.logs import REQUEST_ID
 
 Answer = HttpResponseBase
 Handler = Callable[[HttpRequest], Answer] | Callable[[HttpRequest], Awaitable[Answer]]
@@ -26,8 +27,7 @@ def _begin(request: HttpRequest) -> str:
     given = request.headers.get("X-Request-Id", "")
     request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     request.request_id = request_id  # type: ignore[attr-defined]
-    structlog.contextvars.clear_contextvars()
-    structlog.contextvars.bind_contextvars(request_id=request_id)
+    REQUEST_ID.set(request_id)
     return request_id
 
 

@@ -55,7 +55,7 @@ NAVIGATION = (
 
 
 def register() -> None:
-    """Called once, when the app is ready."""
+    """Called once, when the console is first asked what it holds."""
     registry.navigation.register(*NAVIGATION)
     registry.panels.register(
         Panel("waiting", gettext_lazy("Waits for you"), "console/parts/panel_feed.html", _waiting_panel, 10),

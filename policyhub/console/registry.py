@@ -1,10 +1,11 @@
-"""What the console is made of: navigation, home panels, headlines, search, live streams, acts. Filled when the apps are ready.
+"""What the console is made of: navigation, home panels, headlines, search, live streams, acts. Filled when it is first asked.
 
 flowguard registers its own here; policyhub never asks who did. A key registered twice is a programming error and raises.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -177,6 +178,21 @@ class _Keyed(Protocol):
 Item = TypeVar("Item", bound=_Keyed)
 
 
+_unfilled: list[Callable[[], None]] = []
+_filling = threading.RLock()
+
+
+def fill(register: Callable[[], None]) -> None:
+    """`register` is called when something is first looked up: a worker, and most commands, have no console and load none."""
+    _unfilled.append(register)
+
+
+def _filled() -> None:
+    with _filling:
+        while _unfilled:
+            _unfilled.pop(0)()
+
+
 class Store(Generic[Item]):
     """Named items; registering a name twice raises ValueError."""
 
@@ -190,9 +206,11 @@ class Store(Generic[Item]):
             self._items[item.key] = item
 
     def get(self, key: str) -> Item | None:
+        _filled()
         return self._items.get(key)
 
     def all(self) -> list[Item]:
+        _filled()
         return sorted(self._items.values(), key=lambda item: (getattr(item, "order", 0), item.key))
 
 

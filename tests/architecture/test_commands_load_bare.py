@@ -24,13 +24,14 @@ def test_help_needs_nothing_and_leaves_nothing(command, tmp_path):
 
 
 SEEN = """
-import sys, django
-django.setup()
+import sys
+from policyhub.conf.celery import app
+app.loader.import_default_modules()
 from policyhub.actions import changes, collect, counters
-print({"netmiko", "paramiko"} & {*sys.modules})
+print({"netmiko", "paramiko", "rest_framework.views", "policyhub.console.entries", "flowguard.console.entries"} & {*sys.modules})
 """
 
 
-def test_who_opens_no_session_does_not_load_ssh():
+def test_a_worker_loads_no_pages_and_no_api_and_ssh_only_for_a_session():
     done = subprocess.run([sys.executable, "-c", SEEN], capture_output=True, text=True, timeout=180, check=False)
     assert done.stdout == "set()\n", done.stderr

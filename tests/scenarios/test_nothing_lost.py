@@ -46,6 +46,7 @@ def test_nothing_is_lost_or_doubled_by_kills_and_lost_answers(stage):
     assert outcome.cut
 
 
+@pytest.mark.once  # it asks the comparison of the books, on which both databases pass above
 def test_the_check_notices_when_deduplication_is_off(stage):
     outcome = stage(BROKEN, "tests.support.no_deduplication")
     assert any("doubled" in problem for problem in outcome.problems)
