@@ -54,7 +54,7 @@ pub struct Packet {
     pub payload_len: u32,
     /// TCP, ESP or GRE sequence number; for ICMP echo the identifier and sequence number; for RoCE the PSN.
     pub seq: u32,
-    /// TCP acknowledgement number; for RoCE the message number of an AETH; for RTP the timestamp.
+    /// TCP acknowledgement number; for RoCE the message number of an AETH; for RTP the timestamp; see [`Packet::too_big`].
     pub ack: u32,
     /// Identification of IPv4, or of the IPv6 fragment header.
     pub ip_id: u32,
@@ -245,6 +245,14 @@ impl Packet {
                 proto::ICMPV6 => matches!(self.icmp_type, 128 | 129),
                 _ => false,
             }
+    }
+
+    /// What a router says of a TCP segment of `dst` that did not fit its next link: source and destination port (in the high and low
+    /// half), and the largest IP packet that does, 0 when it does not say. ICMP "fragmentation needed" (RFC 1191, 4) or "packet too
+    /// big" (RFC 4443, 3.2).
+    pub fn too_big(&self) -> Option<(u32, u16)> {
+        let is_told = self.is_icmp() && !self.is_echo() && self.ack != 0;
+        is_told.then_some((self.ack, self.window))
     }
 
     pub fn is_icmp(&self) -> bool {

@@ -104,6 +104,59 @@ fn icmp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(
     packet.payload_len = length.saturating_sub(8) as u32;
     if packet.is_echo() {
         packet.seq = be32(bytes, at + 4).ok_or_else(fail)?;
+    } else {
+        too_big(bytes, at, packet);
     }
     Ok(())
+}
+
+/// Keep what a router says of a segment that was too large; the beginning of the segment's packet stands behind eight bytes.
+fn too_big(bytes: &[u8], at: usize, packet: &mut Packet) {
+    const FRAGMENTATION_NEEDED: (u8, u8) = (3, 4);
+    const PACKET_TOO_BIG: u8 = 2;
+    let Some(h) = bytes.get(at..).and_then(|rest| rest.first_chunk::<28>()) else { return };
+    let quoted = at + 8;
+    let (ports_at, mtu) = match packet.proto {
+        proto::ICMP if (h[0], h[1]) == FRAGMENTATION_NEEDED && h[8] >> 4 == 4 && h[17] == proto::TCP => {
+            (quoted + usize::from(h[8] & 15) * 4, u32::from(u16::from_be_bytes([h[6], h[7]])))
+        }
+        proto::ICMPV6 if h[0] == PACKET_TOO_BIG && h[8] >> 4 == 6 && h[14] == proto::TCP => {
+            (quoted + 40, u32::from_be_bytes([h[4], h[5], h[6], h[7]]))
+        }
+        _ => return,
+    };
+    packet.ack = be32(bytes, ports_at).unwrap_or(0);
+    packet.window = u16::try_from(mtu).unwrap_or(u16::MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(proto: u8, bytes: &[u8]) -> Option<(u32, u16)> {
+        let mut packet = Packet { proto, ..Packet::default() };
+        parse(bytes, 0, bytes.len(), &mut packet).ok().and(packet.too_big())
+    }
+
+    #[test]
+    fn a_router_tells_which_segment_was_too_large_and_what_would_fit() {
+        let ports = [0x9c, 0x40, 0x01, 0xbb];
+        let v4 = |kind: u8, code: u8, carried: u8, words: u8| {
+            let mut quoted = vec![0x40 | words, 0, 5, 220, 0, 1, 0x40, 0, 64, carried];
+            quoted.resize(usize::from(words) * 4, 0);
+            [&[kind, code, 0, 0, 0, 0, 0x05, 0x14], quoted.as_slice(), &ports, &[0; 4]].concat()
+        };
+        assert_eq!(told(proto::ICMP, &v4(3, 4, proto::TCP, 5)), Some((0x9c40_01bb, 1_300)));
+        assert_eq!(told(proto::ICMP, &v4(3, 4, proto::TCP, 15)), Some((0x9c40_01bb, 1_300)));
+        for (kind, code, carried) in [(3, 3, proto::TCP), (11, 4, proto::TCP), (3, 4, proto::UDP), (8, 4, proto::TCP)] {
+            assert_eq!(told(proto::ICMP, &v4(kind, code, carried, 5)), None);
+        }
+        let mut v6 = vec![2, 0, 0, 0, 0, 0, 0x05, 0x00, 0x60, 0, 0, 0, 5, 180, proto::TCP, 64];
+        v6.resize(48, 0);
+        v6.extend_from_slice(&ports);
+        assert_eq!(told(proto::ICMPV6, &v6), Some((0x9c40_01bb, 1_280)));
+        assert_eq!(told(proto::ICMPV6, &v6[..50]), None);
+        v6[14] = proto::UDP;
+        assert_eq!(told(proto::ICMPV6, &v6), None);
+    }
 }

@@ -9,6 +9,7 @@ use serde_json::{json, Value};
 use crate::bundle::Bundle;
 use crate::figure::Figure;
 use crate::open::{key_of, Key, Open, Seen};
+use crate::path_mtu::TooBigs;
 use crate::told::{Teller, Told};
 use crate::verdict::{identity, Name, Severity, Verdict};
 
@@ -96,7 +97,8 @@ pub struct Judge {
     by_key: HashMap<Key, usize, KeyedState>,
     open: Vec<Open>,
     unknown: usize,
-    overflow: u64,
+    pub(crate) overflow: u64,
+    pub(crate) too_bigs: TooBigs,
 }
 
 impl Judge {
@@ -109,6 +111,7 @@ impl Judge {
             open: Vec::new(),
             unknown: 0,
             overflow: 0,
+            too_bigs: TooBigs::default(),
         }
     }
 

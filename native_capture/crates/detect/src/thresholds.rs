@@ -1,5 +1,7 @@
 //! From when on something is worth a verdict. Nothing but numbers, each with where it comes from.
 
+pub use nc_flow::{PASSES_EVERYWHERE, STUCK_ROUNDS};
+
 /// A share of marked packets is a share of at least so many data packets of one flow in one second: below, chance decides.
 pub const RATE_PACKETS: u64 = 100;
 /// Per cent of a flow's data packets in a second that carry CE: up to 1 % an ECN queue does its daily work (fabric baseline of
@@ -13,10 +15,6 @@ pub const NOTIFICATIONS: u64 = 5;
 pub const NOT_ECT_PCT: u64 = 90;
 /// Data packets of one queue pair with another mark than its first ones, in one second.
 pub const OTHER_MARKS: u64 = 16;
-/// The same packet so many times again, and nothing newer: it does not get through.
-pub const STUCK_ROUNDS: u32 = 3;
-/// Frames up to here pass everywhere where IPv6 does (RFC 8200, 5: 1280 bytes, with an Ethernet header).
-pub const PASSES_EVERYWHERE: u32 = 1_294;
 /// Stop frames of one priority in one second: a few are what flow control is for (fabric baseline: ok below 0.1 % of time).
 pub const PAUSE_FRAMES: u64 = 10;
 /// Share of time paused from which a pause is told, and from which it is a storm, in thousandths (baseline: warn 0.1 %, critical 5 %).

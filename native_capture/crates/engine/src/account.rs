@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nc_decode::Packet;
-use nc_detect::{Bundle, Judge, Name, Offence, Place, Verdict};
+use nc_detect::{Bundle, Judge, Name, Offence, Place, Stuck, Verdict};
 use nc_flow::{Counted, FlowKey, FlowTable, Signature, Signatures, Tally, TcpEvent};
 
 use crate::core::NO_FLOW;
@@ -47,6 +47,8 @@ pub(crate) struct Breach {
     pub new_flow: bool,
     pub changed_to: Option<u8>,
     pub tally: Tally,
+    /// Of [`Name::MtuBlackhole`]: what the packet counts as.
+    pub event: TcpEvent,
 }
 
 impl Breach {
@@ -61,6 +63,7 @@ impl Breach {
             new_flow,
             changed_to: None,
             tally: flows.tally(number),
+            event: TcpEvent::default(),
         }
     }
 
@@ -73,6 +76,9 @@ impl Breach {
         packet: &Packet,
         verdicts: &mut Vec<Verdict>,
     ) {
+        if self.name == Name::MtuBlackhole {
+            return self.charge_size(judge, (number, point.realm), packet, verdicts);
+        }
         let offence = Offence {
             name: self.name,
             key: &self.key,
@@ -92,26 +98,48 @@ impl Breach {
         let named = ground.signatures_in(self.tally).map(|(signature, _)| signature);
         judge.offend(&offence, named, |second| point.class_bytes(second, dscp), verdicts);
     }
+
+    /// A packet that tells of a segment too large for its way: the segment itself, or a router.
+    fn charge_size(&self, judge: &mut Judge, (point, realm): (u16, u16), packet: &Packet, verdicts: &mut Vec<Verdict>) {
+        if self.event.is(TcpEvent::TOO_BIG) {
+            return judge.hear_too_big(realm, packet);
+        }
+        let (rounds, vanishes) = (self.event.rounds(), self.event.is(TcpEvent::VANISHES));
+        let Self { key, server_port, who, .. } = self;
+        judge.note_stuck(
+            &Stuck { key, server_port: *server_port, who: *who, point, packet, rounds, vanishes },
+            verdicts,
+        );
+    }
 }
 
 /// What a packet tells goes to its flow. `seen`: what the table made of it. Returns the number of the flow in this table ([`NO_FLOW`] when
-/// there was no room), and what the packet counts as there. A mark that is not its sender's own goes to `breach`.
+/// there was no room), and what the packet counts as there. A mark that is not its sender's own, and segments too large, go to `breach`.
 #[inline(always)]
 pub(crate) fn note(
     flows: &mut FlowTable,
     ground: &Ground,
     seen: Option<(u32, TcpEvent)>,
     packet: &Packet,
-    breach: impl FnOnce(Breach),
+    mut breach: impl FnMut(Breach),
 ) -> (u32, TcpEvent) {
     let Some((flow, event)) = seen else { return (NO_FLOW, TcpEvent::default()) };
     if packet.name != 0 || packet.signature != 0 {
         note_payload(flows, ground, flow, event, packet);
     }
+    if event.is(TcpEvent::STUCK | TcpEvent::TOO_BIG) {
+        breach(of_size(flows, flow, event, packet));
+    }
     if let Some(bundle) = &ground.bundle {
         judge(flows, ground, bundle, flow, packet, breach);
     }
     (flow, event)
+}
+
+#[cold]
+#[inline(never)]
+fn of_size(flows: &FlowTable, flow: u32, event: TcpEvent, packet: &Packet) -> Breach {
+    Breach { event, ..Breach::of(flows, flow, Name::MtuBlackhole, packet.dscp, false) }
 }
 
 #[inline(never)]

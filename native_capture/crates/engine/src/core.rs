@@ -259,7 +259,7 @@ impl Core {
     }
 
     fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
-        if event == TcpEvent::default() {
+        if !event.is(TcpEvent::COUNTED) {
             return;
         }
         self.points[usize::from(number)].count_tcp(event);

@@ -201,7 +201,7 @@ impl Desk {
                     false => None,
                 };
                 let (_, event) = note(flows, ground, seen, packet, |breach| breaches.push((place, breach)));
-                if event != TcpEvent::default() {
+                if event.is(TcpEvent::COUNTED) {
                     tcp.add(event);
                 }
                 place += 1;
@@ -350,7 +350,7 @@ impl Slot {
             let part = &parts[shard];
             let packet = &part.packets[places[shard]];
             core.begin(0, packet);
-            if let Some((_, breach)) = part.breaches.get(found[shard]).filter(|(place, _)| *place == places[shard]) {
+            while let Some((_, breach)) = part.breaches.get(found[shard]).filter(|(place, _)| *place == places[shard]) {
                 core.charge(0, packet, breach);
                 found[shard] += 1;
             }

@@ -45,7 +45,7 @@ impl Health {
     pub fn observe(&mut self, talk: &mut Talk, way: usize, packet: &Packet) -> TcpEvent {
         let way = way & 1;
         let before = talk.ways[way].tcp;
-        let event = talk.ways[way].tcp.observe(packet);
+        let mut event = talk.ways[way].tcp.observe(packet);
         talk.ways[way].data_segments = talk.ways[way].data_segments.saturating_add(u32::from(event.is(TcpEvent::DATA)));
         if packet.tcp_flags & CONTROL != 0 {
             self.control(talk, way, packet, &event);
@@ -58,7 +58,7 @@ impl Health {
         }
         talk.ways[way].tcp.window = packet.window;
         if event.is(TcpEvent::RETRANSMITTED) {
-            self.again(talk, way, packet);
+            self.again(talk, way, packet, &mut event);
         } else if event.is(TcpEvent::DATA) {
             self.data(talk, way, packet, &before);
         }
@@ -178,7 +178,7 @@ impl Health {
     }
 
     #[cold]
-    fn again(&mut self, talk: &mut Talk, way: usize, packet: &Packet) {
+    fn again(&mut self, talk: &mut Talk, way: usize, packet: &Packet, event: &mut TcpEvent) {
         let handshake_ns = self.timings.get(talk.timing).and_then(Timing::handshake_ns);
         let theirs = talk.ways[way ^ 1].tcp;
         // Karn: neither this direction's round trip nor the answer can be told any more.
@@ -192,6 +192,8 @@ impl Health {
         };
         if let Some(trouble) = self.rares.new_trouble(talk) {
             trouble.again(way, &again);
+            let (stuck, run) = trouble.stuck(way);
+            stuck.again(packet, &talk.ways[way], &talk.ways[way ^ 1], run, event);
         }
     }
 

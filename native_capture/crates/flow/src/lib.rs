@@ -29,6 +29,7 @@ mod room;
 mod services;
 mod signature;
 mod span;
+mod stuck;
 mod table;
 mod tcp;
 mod timing;
@@ -58,6 +59,7 @@ pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,
 };
+pub use stuck::{PASSES_EVERYWHERE, STUCK_ROUNDS};
 pub use table::{FlowTable, Gone, Limits};
 pub use tcp::{TcpCounts, TcpDirection, TcpEvent};
 pub use timing::RoundTrips;

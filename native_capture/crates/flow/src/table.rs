@@ -104,6 +104,8 @@ impl FlowTable {
             event = health.observe(talk, way, packet);
         } else if packet.proto == proto::UDP {
             health.observe_udp(talk, way, packet, last_ns);
+        } else if packet.too_big().is_some() {
+            event = TcpEvent::too_big();
         }
         Some((number << 1 | way as u32, event))
     }

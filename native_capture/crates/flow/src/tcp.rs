@@ -22,6 +22,28 @@ impl TcpEvent {
     pub const SYN_RETRANSMITTED: u32 = 4;
     pub const FIN_RETRANSMITTED: u32 = 8;
     pub const ZERO_WINDOW: u32 = 16;
+    /// What [`TcpCounts`] counts.
+    pub const COUNTED: u32 = 31;
+    /// A large segment was sent again, for the third time or more, and the other end waits for it: [`crate::stuck`].
+    pub const STUCK: u32 = 32;
+    /// And small ones get through, of which none was as large.
+    pub const VANISHES: u32 = 64;
+    /// No segment, but what a router says of one that was too large.
+    pub const TOO_BIG: u32 = 128;
+    const ROUNDS: u32 = 24;
+
+    /// How often the segment was sent again, of one that is stuck.
+    pub fn rounds(self) -> u32 {
+        self.0 >> Self::ROUNDS
+    }
+
+    pub(crate) fn stuck(&mut self, rounds: u8, vanishes: bool) {
+        self.0 |= Self::STUCK | if vanishes { Self::VANISHES } else { 0 } | u32::from(rounds) << Self::ROUNDS;
+    }
+
+    pub(crate) fn too_big() -> Self {
+        Self(Self::TOO_BIG)
+    }
 
     #[inline]
     fn note(&mut self, what: u32, is_so: bool) {

@@ -1,5 +1,6 @@
 //! What went wrong in a TCP conversation: segments sent again and why, disorder, duplicate acknowledgements, closed windows.
 
+use crate::stuck::Stuck;
 use crate::tcp::after;
 
 /// A gap that is filled sooner than this is disorder, when no round trip is known (tshark takes the same).
@@ -43,6 +44,7 @@ struct Way {
     last_ns: u64,
     closed_ns: Option<u64>,
     gaps: [Gap; GAPS],
+    stuck: Stuck,
 }
 
 /// Both directions.
@@ -71,6 +73,12 @@ impl Trouble {
         let Way { counts, closed_ns, .. } = self.ways[way];
         let still = closed_ns.map_or(0, |closed| end_ns.saturating_sub(closed));
         Troubles { zero_window_ns: counts.zero_window_ns.saturating_add(still), ..counts }
+    }
+
+    /// The segment of `way` that is sent again and again, and the duplicate acknowledgements in a row that ask for it.
+    pub fn stuck(&mut self, way: usize) -> (&mut Stuck, u32) {
+        let run = self.ways[way ^ 1].run;
+        (&mut self.ways[way].stuck, run)
     }
 
     /// Bytes of `way` between `from` and `to` were not seen.
