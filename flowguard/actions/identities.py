@@ -87,9 +87,6 @@ def import_identities(
     An empty CSV is refused: without identities every priority packet becomes a verdict.
     """
     wanted = read_identities(text, file)
-    if not wanted:
-        cure = Message(gettext_noop("Add at least one row; the ledger is replaced as a whole"))
-        raise BadInput.at(file, 2, Message(gettext_noop("holds no identity")), cure)
     _fits(wanted, file)
     with transaction.atomic(), one_ingest_at_a_time():
         difference = compare(identities(), wanted)

@@ -81,7 +81,7 @@ WRONG_IF: dict[str, Text] = {
     "pfc-pause": _("The speed of the link is not the one that was assumed, or the point sees another link's frames."),
     "pfc-storm": _("The speed of the link is not the one that was assumed, or the point sees another link's frames."),
     "ecn-silent": _("The rate or the buffer that was given for the queue is not that of the port."),
-    "mtu-blackhole": _("The receiver is gone or refuses this connection for another reason."),
+    "mtu-blackhole": _("The receiver is gone or refuses this connection, or a firewall drops this one packet for what is in it."),
 }
 
 OUTCOMES: dict[str, tuple[Text, Text]] = {
@@ -104,6 +104,8 @@ SIGNALS: dict[str, Text] = {
     "sent-again": _("packets sent again"),
     "lost-between-points": _("seen at one point, not at the next"),
     "large-frames-vanish": _("large packets get no answer"),
+    "large-segments-vanish": _("large packets get no answer"),
+    "too-big-ignored": _("a router says too big, the sender goes on"),
     "receiver-not-ready": _("the receiver is not ready"),
     "notifications": _("congestion notifications"),
     "ce-share": _("share of congestion marks"),
@@ -134,9 +136,17 @@ EVIDENCE: dict[str, Text] = {
     "lost-between": _("Where packets vanish"),
     "told": _("What an exporter told"),
     "calibrated": _("What marked probes showed of the point's mirror"),
+    "too-big": _("What a router said of the size"),
+    "damaged": _("The capture is damaged"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
+    "told": _("A router said so"),
+    "router": _("Router"),
+    "mtu": _("Largest packet that fits, in bytes"),
+    "messages": _("Messages"),
+    "damage": _("Damage"),
+    "error": _("Error"),
     "point": _("Point"),
     "ts_ns": _("Time"),
     "sport": _("Source port"),
@@ -210,6 +220,8 @@ EVIDENCE_FIELDS: dict[str, Text] = {
 
 # Words that stand as values in evidence.
 EVIDENCE_WORDS: dict[str, Text] = {
+    "ended": _("its end is missing"),
+    "doubtful": _("what was read may be wrong"),
     "measured": _("measured"),
     "estimated": _("estimated"),
     "True": _("yes"),

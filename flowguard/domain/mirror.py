@@ -1,7 +1,8 @@
 """Mirror truth: what a mirror or a capture lost is no loss of the network.
 
 A mirrored copy is compared with the counters of the port that it copies, and with the sequence numbers of ERSPAN; a capture
-(pcapng) may say itself what it dropped. Above a stated loss no loss and no delay is claimed from that point.
+(pcapng) may say itself what it dropped. Above a stated loss no loss and no delay is claimed from that point, nor from a packed
+capture that fails its checksum: a packet that was read wrongly is found nowhere else.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from policyhub.domain.errors import BadInput
 
 LIMIT = 0.001
 CAPTURE = "capture"
+DOUBTFUL = "doubtful"
 BETWEEN = "lost-between"
 COLUMNS = ("time", "packets", "bytes")
 FORM = 'Write CSV "time,packets,bytes" or a JSON list of such objects; time is ISO 8601 or seconds since 1970'
@@ -183,6 +185,11 @@ def own_drops(point: Mapping[str, Any]) -> Truth | None:
     return Truth(point["name"], CAPTURE, whole, point["packets"], dropped / whole)
 
 
+def is_doubtful(point: Mapping[str, Any]) -> bool:
+    """point: of `policyhub.flows/1`. Whether what was read of its capture may be wrong."""
+    return bool(point["damage"] == DOUBTFUL)
+
+
 def worse(known: Truth | None, own: Truth | None) -> Truth | None:
     """What is known of a mirror and of its capture together: counters and numbers show the capture's drops, too, unless they end
     before it does."""
@@ -198,12 +205,13 @@ def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIM
     for point in report["points"]:
         truth = known.get(point["name"])
         point["mirror"] = truth.as_json(limit) if truth else None
-    lossy = {name: truth for name, truth in known.items() if truth.is_trusted(limit) is False}
+    lossy = {name: _reason(truth, limit) for name, truth in known.items() if truth.is_trusted(limit) is False}
+    lossy |= {row["name"]: f"the capture of {row['name']} fails its checksum" for row in report["points"] if is_doubtful(row)}
     for path in [report["path"], *report["paths"]]:
         if path is None:
             continue
         bad = [lossy[name] for name in (path["from"], path["to"]) if name in lossy]
-        path["withheld"] = [_reason(truth, limit) for truth in bad]
+        path["withheld"] = bad
         if bad:
             blank(path)
             for queue in (queue for point in report["points"] for queue in point["queues"]):

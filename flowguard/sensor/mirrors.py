@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import native_capture
-from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, own_drops, read_counters, withhold
+from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, is_doubtful, own_drops, read_counters, withhold
 from flowguard.domain.point_facts import read_facts, respect
 from policyhub.domain.errors import BadInput
 from policyhub.domain.reading import read_text
@@ -92,7 +92,7 @@ def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
     readable = [(name, file) for name, file in looked_at if file != "-"]
     if any(name in files for name, _ in set(looked_at) - set(readable)):
         raise BadInput("--counters needs captures that are files. Write standard input into one")
-    if not readable and not any(map(own_drops, report["points"])):
+    if not readable and not any(own_drops(point) or is_doubtful(point) for point in report["points"]):
         return False
     withhold(report, truths(readable, files) if readable else [], args.mirror_loss)
     return True

@@ -56,7 +56,7 @@ class IdentityTable:
 
 
 def read_identities(text: str, file: str) -> tuple[Identity, ...]:
-    """Identities from CSV (columns of the contract). Raises BadInput naming file, line and the cure."""
+    """Identities from CSV (columns of the contract), one at least. Raises BadInput naming file, line and the cure."""
     reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
     header = [name.strip() for name in reader.fieldnames or ()]
     missing = [name for name in COLUMNS if name not in header]
@@ -83,6 +83,9 @@ def read_identities(text: str, file: str) -> tuple[Identity, ...]:
         said = Message(gettext_noop("not readable as CSV (%(error)s)"), {"error": str(error)})
         # DictReader counts rows that it could read; the reader below it stands at the line that it could not.
         raise BadInput.at(file, reader.reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
+    if not identities:
+        said = Message(gettext_noop("holds no identity"))
+        raise BadInput.at(file, 2, said, Message(gettext_noop("Add at least one row")))
     return tuple(identities)
 
 

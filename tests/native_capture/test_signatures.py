@@ -257,10 +257,12 @@ def test_a_folder_of_the_user_adds_a_signature_without_rust(tmp_path: Path) -> N
     folder = tmp_path / "own"
     folder.mkdir()
     any_of = [[{"is": "text", "at": 0, "text": "MYBACKUP"}]]
+    frames = conversation([("c", b"MYBACKUP 1")])
+    with pytest.raises(native_capture.CaptureError, match=r"^NC-E014 .*own: the folder holds no signature file.*leave it out$"):
+        analyse(tmp_path, frames, signatures=folder)
     (folder / "own.json").write_text(
         json.dumps({**json.loads((FOLDER / "rsync.json").read_text()), "name": "my-backup", "any": any_of})
     )
-    frames = conversation([("c", b"MYBACKUP 1")])
     assert named(analyse(tmp_path, frames)) == set()
     assert named(analyse(tmp_path, frames, signatures=folder)) == {"my-backup"}
     (folder / "own.json").write_text('{"name": ')

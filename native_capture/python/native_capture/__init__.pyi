@@ -12,8 +12,9 @@ __version__: str
 class CaptureError(Exception):
     """One line: code, place, what, cure.
 
-    code: NC-E001 unreadable, NC-E002 no capture, NC-E003 truncated, NC-E004 damaged, NC-E005 interface, NC-E010 bundle,
-    NC-E011 queues, NC-E012 usage, NC-E013 the engine has ended, NC-E014 signatures.
+    code: NC-E001 unreadable, NC-E002 no capture, NC-E003 truncated, NC-E004 damaged, NC-E005 interface,
+    NC-E006 packed data that fails its checksum, NC-E010 bundle, NC-E011 queues, NC-E012 usage,
+    NC-E013 the engine has ended, NC-E014 signatures.
     file: the file or interface, offset: byte in the file.
     """
 
@@ -53,8 +54,8 @@ def analyse(
     a file for it: more than one for each file and one are of no use then. The result is the same to the byte for every number.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
-    A file damaged in the middle gives a partial report (points[].truncated, points[].error). Raises CaptureError when a file
-    cannot be used at all.
+    A file damaged in the middle gives a partial report (points[].truncated, points[].damage, points[].error). Raises
+    CaptureError when a file cannot be used at all.
     """
 
 def analyse_exports(

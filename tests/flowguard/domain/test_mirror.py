@@ -112,7 +112,13 @@ def report() -> dict[str, Any]:
     path = {**row, "from": "core", "to": "srv", "by_dscp": {"46": dict(row)}, "directions": [way], "fault": {"class": "EF"},
             "other_faults": [{}]}  # fmt: skip
     points = [
-        {"name": name, "packets": 900, "queues": [{"drops_measured": 4}], "capture": {"dropped": None, "received": None}}
+        {
+            "name": name,
+            "packets": 900,
+            "queues": [{"drops_measured": 4}],
+            "damage": None,
+            "capture": {"dropped": None, "received": None},
+        }
         for name in ("core", "srv")
     ]
     media = [{"point": name, "lost": 3, "mos": 4.1, "mos_assumes": "x"} for name in ("core", "srv")]
@@ -152,6 +158,15 @@ def test_what_a_capture_dropped_itself_withholds_losses_of_media_and_places_too(
     assert [row["lost"] for row in told["media"]] == [3, None] and told["media"][1]["mos"] is None
     assert told["flows"][0]["rtp"] == {"lost": None, "mos": None, "mos_assumes": None}
     assert (told["verdicts"][0]["evidence"], told["verdicts"][0]["signals"]) == ([{"kind": "counted"}], ["sequence-error"])
+
+
+def test_a_capture_that_fails_its_checksum_claims_no_loss_and_one_that_ended_early_does():
+    for damage, withheld in {"doubtful": ["the capture of srv fails its checksum"], "ended": []}.items():
+        told = report()
+        told["points"][1]["damage"] = damage
+        withhold(told, [])
+        assert (told["path"]["withheld"], told["path"]["lost"] is None) == (withheld, damage == "doubtful")
+        assert (told["media"][1]["lost"] is None) == (damage == "doubtful")
 
 
 def test_a_capture_that_dropped_little_does_not_vouch_for_its_mirror():

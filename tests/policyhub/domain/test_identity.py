@@ -40,6 +40,7 @@ def test_a_row_of_every_column() -> None:
         ([ROW.replace("12.5", "0")], HEADER, "id.csv:2: peak_mbps '0'"),
         ([ROW.replace("12.5", "1e9")], HEADER, "id.csv:2: peak_mbps '1e9'"),
         ([ROW.replace("12.5", "fast")], HEADER, "id.csv:2: peak_mbps 'fast'"),
+        ([], HEADER, "id.csv:2: holds no identity. Add at least one row"),
         (['"10.1"x'], HEADER, "id.csv:2: not readable as CSV"),
     ],
 )

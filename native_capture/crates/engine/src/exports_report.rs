@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use nc_detect::ServerPort;
 use nc_flow::{address, protocol};
 use nc_records::{Mark, Source};
+use nc_source::SourceError;
 use serde_json::{json, Map, Value};
 
+use crate::damage::{damage, tell};
 use crate::exports::Told;
 use crate::listener::{Listener, Post, Sum, SumKey};
-use crate::offline::is_partial;
 
 pub(crate) fn write(listener: &mut Listener, files: &[Told], top: Option<usize>) -> Vec<u8> {
     let mut verdicts = std::mem::take(&mut listener.verdicts);
@@ -19,6 +20,8 @@ pub(crate) fn write(listener: &mut Listener, files: &[Told], top: Option<usize>)
     // Only the newest revision of each.
     verdicts.retain(|verdict| seen.insert(verdict.id.clone()));
     verdicts.sort_by(|a, b| (a.first_ns, &a.id).cmp(&(b.first_ns, &b.id)));
+    let captures = listener.posts.iter().zip(files);
+    tell(&mut verdicts, captures.map(|(post, file)| (post.name.as_str(), file.error.as_ref())));
     let bundle = listener.judge.bundle().map(|bundle| bundle.version.clone());
     let mut flows: Vec<(&SumKey, &Sum)> = listener.flows.iter().collect();
     flows.sort_unstable_by_key(|(key, sum)| (Reverse(sum.size()), **key));
@@ -66,7 +69,8 @@ fn point_row(number: u16, post: &Post, file: &Told, flows: &[(&SumKey, &Sum)]) -
         "non_ip": null,
         "first_ns": own.iter().filter_map(|sum| sum.first_ns).min(),
         "last_ns": own.iter().filter_map(|sum| sum.last_ns).max(),
-        "truncated": file.error.as_ref().is_some_and(is_partial),
+        "truncated": file.error.as_ref().is_some_and(SourceError::is_partial),
+        "damage": damage(file.error.as_ref()),
         "error": file.error.as_ref().map(ToString::to_string),
         "decode_errors": post.unreadable,
         "first_unreadable": post.trouble,

@@ -11,6 +11,7 @@ mod core;
 #[cfg(test)]
 mod core_tests;
 mod crew;
+mod damage;
 mod exports;
 mod exports_report;
 mod fabric;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nc_decode::Packet;
 use nc_detect::{Bundle, Verdict};
 use nc_flow::{Ahead, SignatureError, Signatures};
-use nc_source::{CaptureFile, Code, Drops, Lengths, SourceError};
+use nc_source::{CaptureFile, Drops, Lengths, SourceError};
 
 use crate::carried::CarriedFlows;
 use crate::clocks::Clocks;
@@ -183,7 +183,7 @@ impl Input {
 /// Read every file to its end, or to the first byte that cannot be read, and report in `policyhub.flows/1` (UTF-8 JSON).
 ///
 /// A file that cannot be opened, or is no capture, is an error; one that is damaged later gives a partial report that
-/// says so (`points[].truncated`, `points[].error`). Records go to `sink` in blocks, when they are asked for.
+/// says so (`points[].truncated`, `points[].damage`, `points[].error`). Records go to `sink` in blocks, when they are asked for.
 pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, AnalyseError> {
     check(&request)?;
     let signatures = Signatures::load(request.signatures.as_deref()).map_err(AnalyseError::Signatures)?;
@@ -389,9 +389,4 @@ fn keep_latest(from: &mut Vec<Verdict>, to: &mut HashMap<String, Verdict>) {
     for verdict in from.drain(..) {
         to.insert(verdict.id.clone(), verdict);
     }
-}
-
-/// True for the errors of a file that ends too early or is damaged in the middle.
-pub(crate) fn is_partial(error: &SourceError) -> bool {
-    matches!(error.code, Code::Truncated | Code::Corrupt)
 }

@@ -110,6 +110,9 @@ impl Queues {
             let other = config.observation_points.get(point);
             names.iter().position(|name| name == point || Some(name) == other)
         };
+        if config.classes.is_empty() {
+            return Err("queues: no class. Give those of the ports, each with its marks and its rate".into());
+        }
         let settings = settings(&config)?;
         let class_of = class_of(&config)?;
         let mut ports = Vec::new();
@@ -141,6 +144,13 @@ impl Queues {
         }
         let device = config.device;
         Ok(Self { device, ports, waiting: VecDeque::new(), alone: names.len() == 1 })
+    }
+
+    /// Whether any queue is looked at: a file may speak of other points only, or of marks only.
+    pub fn are_any(&self) -> bool {
+        self.ports
+            .iter()
+            .any(|port| port.estimated.is_some() || port.classes.iter().any(|class| class.measured.is_some()))
     }
 
     /// Keep the fill of every millisecond.

@@ -8,7 +8,7 @@ use nc_flow::{
     address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Pace, PaceKey, Signature, Strength, TcpCounts,
     Transport, Visibility,
 };
-use nc_source::{Drops, Lengths};
+use nc_source::{Drops, Lengths, SourceError};
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
@@ -16,6 +16,7 @@ use crate::behaviour_rows::{self, BehaviourRow};
 use crate::carried::CarriedRow;
 use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
+use crate::damage::{damage, tell};
 use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
@@ -23,15 +24,16 @@ use crate::losses::losses;
 use crate::media_rows::{media_row, streams, MediaRow, StreamRow};
 use crate::names::NameSource;
 use crate::neighbours::Neighbour;
-use crate::offline::{is_partial, Input};
+use crate::offline::Input;
 use crate::path_rows::{self, PathRow};
 use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
+use crate::queues::Queues;
 use crate::roce_rows::{self, RoceReport};
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
 const NOT_EVALUATED: [&str; 0] = [];
-/// And without the queues of the device between the points.
+/// And without the queues of the device between the points, or when none of them can be replayed from what the points show.
 const NO_QUEUES: [&str; 2] = ["queues", "microbursts"];
 
 /// A JSON object with marks as keys, ascending.
@@ -100,6 +102,7 @@ struct PointRow<'a> {
     first_ns: Option<u64>,
     last_ns: Option<u64>,
     truncated: bool,
+    damage: Option<&'static str>,
     error: Option<String>,
     decode_errors: u64,
     cut_packets: u64,
@@ -207,12 +210,14 @@ pub(crate) fn write(
     (largest, sums, (paces, left_out)): Kept,
 ) -> Vec<u8> {
     let (gone, kept) = Largest::of(core, largest);
+    let captures = core.points.iter().zip(inputs);
+    tell(&mut verdicts, captures.map(|(point, input)| (point.name.as_str(), input.error.as_ref())));
     verdicts.sort_by(|a, b| {
         let key = |v: &Verdict| (v.first_ns, v.name, v.server_port, v.dscp);
         key(a).cmp(&key(b)).then_with(|| (&a.src, &a.dst, &a.proto).cmp(&(&b.src, &b.dst, &b.proto)))
     });
     let bundle = core.judge.bundle();
-    let has_queues = core.queues.is_some();
+    let has_queues = core.queues.as_ref().is_some_and(Queues::are_any);
     let losses = losses(core);
     let rows = |number: usize| queue_rows::rows(core, number, losses.as_ref());
     let points = core.points.iter().zip(inputs).enumerate();
@@ -287,7 +292,8 @@ fn point_row<'a>(
         non_ip: point.non_ip,
         first_ns: point.first_ns,
         last_ns: point.last_ns,
-        truncated: input.error.as_ref().is_some_and(is_partial),
+        truncated: input.error.as_ref().is_some_and(SourceError::is_partial),
+        damage: damage(input.error.as_ref()),
         error: input.error.as_ref().map(ToString::to_string),
         decode_errors: point.decode_errors,
         cut_packets: input.cut,

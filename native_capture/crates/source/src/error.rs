@@ -13,6 +13,8 @@ pub enum Code {
     Truncated,
     /// A record cannot be right; what came before was read.
     Corrupt,
+    /// Packed data fails its own proof: what was read from it may be wrong.
+    Damaged,
     /// The interface cannot be captured from.
     Interface,
 }
@@ -25,11 +27,12 @@ impl Code {
             Code::Truncated => "NC-E003",
             Code::Corrupt => "NC-E004",
             Code::Interface => "NC-E005",
+            Code::Damaged => "NC-E006",
         }
     }
 }
 
-/// `place`: file or interface. `offset`: byte in the file where the bad record starts.
+/// `place`: file or interface. `offset`: byte in the file where the bad record starts, or before which packed data is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
     pub code: Code,
@@ -40,6 +43,11 @@ pub struct SourceError {
 }
 
 impl SourceError {
+    /// Whether the file was read up to some place: it ends too early, or is damaged there.
+    pub fn is_partial(&self) -> bool {
+        matches!(self.code, Code::Truncated | Code::Corrupt | Code::Damaged)
+    }
+
     pub(crate) fn new(
         code: Code,
         place: &str,

@@ -1,5 +1,5 @@
 //! A capture file, whatever its format: told by its first bytes, never by its name. Compressed by gzip or zstd, or standard
-//! input, it reads the same; byte offsets then count the uncompressed bytes.
+//! input, it reads the same; byte offsets of records then count the uncompressed bytes, those of damaged packed data the packed ones.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::buffer::Buffer;
 use crate::error::{Code, SourceError};
+use crate::packed::{Damage, Packed, Plain};
 use crate::said::{Drops, Lengths};
-use crate::{pcap, pcapng, zstd, Frame};
+use crate::{gzip, pcap, pcapng, zstd, Frame};
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Largest captured packet that is believed (BIG TCP frames reach 512 KiB).
 pub(crate) const MAX_CAPTURED: u32 = 16 << 20;
 
@@ -31,9 +31,27 @@ enum Format {
 pub(crate) struct Reader {
     pub buffer: Buffer,
     pub name: String,
+    is_packed: bool,
 }
 
 impl Reader {
+    fn new(name: &str, bytes: Box<dyn Read + Send>) -> Self {
+        Self { buffer: Buffer::new(bytes), name: name.to_owned(), is_packed: false }
+    }
+
+    /// Why a record makes no sense: where packed data is damaged behind it, it was so before.
+    #[cold]
+    fn cause(&mut self, error: SourceError) -> SourceError {
+        let proof = match error.code {
+            Code::Corrupt if self.is_packed => self.buffer.skip(u64::MAX).err(),
+            _ => None,
+        };
+        match proof.as_ref().and_then(Damage::of) {
+            Some(damage) => damage.told(&self.name, error.offset),
+            None => error,
+        }
+    }
+
     pub fn error(&self, code: Code, offset: u64, what: impl Into<String>, cure: &'static str) -> SourceError {
         SourceError::new(code, &self.name, Some(offset), what, cure)
     }
@@ -61,11 +79,13 @@ impl Reader {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> SourceError {
+    if let Some(damage) = Damage::of(error) {
+        return damage.told(name, None);
+    }
     let what = match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::UnexpectedEof => "the compressed data ends too early".to_owned(),
         _ => format!("cannot be read ({error})"),
     };
     SourceError::new(Code::Unreadable, name, None, what, "Name a readable pcap or pcapng file")
@@ -84,7 +104,7 @@ impl CaptureFile {
 
     /// As `open`, from any stream; `name` is for errors.
     pub fn read(name: &str, bytes: Box<dyn Read + Send>) -> Result<Self, SourceError> {
-        let mut reader = Reader { buffer: Buffer::new(bytes), name: name.to_owned() };
+        let mut reader = Reader::new(name, bytes);
         unpack(&mut reader)?;
         let format = recognise(&mut reader)?;
         Ok(Self { reader, format, lengths: Lengths::default(), done: false })
@@ -112,10 +132,10 @@ impl CaptureFile {
         // `done` is set first and cleared on success: the borrow of a returned frame lasts as long as self.
         self.done = true;
         let header = match &mut self.format {
-            Format::Pcap(header) => header.next_record(&mut self.reader, &mut self.lengths)?,
-            Format::Pcapng(section) => section.next_record(&mut self.reader, &mut self.lengths)?,
+            Format::Pcap(header) => header.next_record(&mut self.reader, &mut self.lengths),
+            Format::Pcapng(section) => section.next_record(&mut self.reader, &mut self.lengths),
         };
-        let Some(record) = header else { return Ok(None) };
+        let Some(record) = header.map_err(|error| self.reader.cause(error))? else { return Ok(None) };
         self.done = false;
         let bytes = self.reader.buffer.consumed(record.behind).get(..record.captured).unwrap_or(&[]);
         Ok(Some(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes }))
@@ -158,7 +178,7 @@ pub(crate) struct Record {
 }
 
 fn is_packed(magic: &[u8]) -> bool {
-    magic.starts_with(&GZIP) || zstd::begins(magic)
+    magic.starts_with(&gzip::MAGIC) || zstd::begins(magic)
 }
 
 /// Put the decompressor between, when the first bytes are those of one.
@@ -166,11 +186,12 @@ fn unpack(reader: &mut Reader) -> Result<(), SourceError> {
     let magic = reader.peek(4)?.to_vec();
     if is_packed(&magic) {
         let packed = std::mem::replace(&mut reader.buffer, Buffer::new(Box::new(io::empty()))).into_rest();
-        let plain: Box<dyn Read + Send> = match magic.starts_with(&GZIP) {
-            true => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            false => Box::new(zstd::Frames::new(packed)),
+        let packed = Packed::new(packed);
+        let plain: Box<dyn Read + Send> = match magic.starts_with(&gzip::MAGIC) {
+            true => Box::new(Plain::new(gzip::Members::new(packed))),
+            false => Box::new(Plain::new(zstd::Frames::new(packed))),
         };
-        reader.buffer = Buffer::new(plain);
+        (reader.buffer, reader.is_packed) = (Buffer::new(plain), true);
     }
     Ok(())
 }

@@ -257,6 +257,10 @@ fn files(folder: &Path) -> Result<Vec<(String, String)>, SignatureError> {
             paths.push(path);
         }
     }
+    if paths.is_empty() {
+        let what = format!("{}: the folder holds no signature file (*.json)", folder.display());
+        return Err(SignatureError(format!("{what}. Put some into it (docs/signatures.md), or leave it out")));
+    }
     paths.sort();
     let text = |path: &std::path::PathBuf| {
         let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
