@@ -10,6 +10,7 @@ from policyhub.vendors.paloalto_panos.operands import ANYTHING, APPLICATION_DEFA
 from policyhub.vendors.paloalto_panos.reading import Reading, Scope
 from policyhub.vendors.paloalto_panos.tree import Node
 
+TOLD = ("from", "to", "source", "destination", "application", "service", "action")
 NEEDED = ("from", "to", "source", "destination", "application", "service")
 # fields that stand in the conditions with their values, in this order
 WORDED = (
@@ -22,6 +23,9 @@ WORDED = (
     "source-device",
     "destination-device",
 )
+INTERFACES = ("to-interface", "from-interface", "active-active-device-binding")
+RARE = frozenset((*INTERFACES, "target"))
+ALL_NEEDED = frozenset(NEEDED)
 NO_WORDS = frozenset(("any", "no-hip"))
 YES_NO = {"yes": True, "no": False}
 SIDES = ("from", "to")
@@ -30,15 +34,16 @@ INTRAZONE, INTERZONE, UNIVERSAL = "intrazone", "interzone", "universal"
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """names: objects used, for Rule.references."""
+    """names: objects used, for Rule.references. values: of the fields in TOLD."""
 
     match: Match
     names: tuple[str, ...]
+    values: dict[str, tuple[str, ...]]
 
 
 def flag(reading: Reading, rule: Node, name: str, default: bool = False) -> bool:
     """A yes or no field; anything else is unparsed and read as the default."""
-    if not rule.has(name):
+    if rule.children is None or name not in rule.children:
         return default
     value = YES_NO.get(rule.text(name))
     node = rule.get(name) if value is None else None
@@ -50,11 +55,11 @@ def flag(reading: Reading, rule: Node, name: str, default: bool = False) -> bool
 def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Matched:
     """The match of a rule of any rulebase; security rules need all fields, others may lack some."""
     reading = operands.reading
-    get = rule.members
-    applications = get("application")
-    services = get("service")[-1:] if kind == "nat" else get("service")  # a NAT rule has one
-    source = operands.addresses(scope, get("source") or ANYTHING, flag(reading, rule, "negate-source"))
-    destination = operands.addresses(scope, get("destination") or ANYTHING, flag(reading, rule, "negate-destination"))
+    values = {name: rule.members(name) for name in TOLD}
+    applications = values["application"]
+    services = values["service"][-1:] if kind == "nat" else values["service"]  # a NAT rule has one
+    source = operands.addresses(scope, values["source"] or ANYTHING, flag(reading, rule, "negate-source"))
+    destination = operands.addresses(scope, values["destination"] or ANYTHING, flag(reading, rule, "negate-destination"))
     conditions: list[str] = []
     unresolved = [*source.unresolved, *destination.unresolved]
     ports: Services
@@ -69,13 +74,12 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
         found = operands.services(scope, services or ANYTHING)
         ports, service_names = found.value, found.names
         unresolved += found.unresolved
-    sides = {name: get(name) for name in SIDES}
-    from_zones, to_zones = (_zones(rule, name, values) for name, values in sides.items())
+    from_zones, to_zones = _zones(rule, "from", values["from"]), _zones(rule, "to", values["to"])
     rule_type = rule.text("rule-type") if kind == "security" else UNIVERSAL
     _worded(rule, conditions)
     to_zones = _same_or_other_zone(reading, rule, from_zones, to_zones, rule_type, conditions)
-    _target(rule, sides, conditions)
-    if kind == "security":
+    _target(rule, values, conditions)
+    if kind == "security" and not (rule.children or {}).keys() >= ALL_NEEDED:
         unresolved += [
             f"{name} is missing" for name in NEEDED if not rule.has(name) and not (name == "to" and rule_type == INTRAZONE)
         ]
@@ -89,7 +93,7 @@ def read_match(operands: Operands, scope: Scope, rule: Node, kind: str) -> Match
         unresolved=tuple(dict.fromkeys(unresolved)),
     )
     names = (*source.names, *destination.names, *service_names, *operands.application_names(scope, applications))
-    return Matched(match, tuple(dict.fromkeys(names)))
+    return Matched(match, tuple(dict.fromkeys(names)), values)
 
 
 def zones(rule: Node, field: str) -> tuple[str, ...]:
@@ -104,11 +108,11 @@ def _zones(rule: Node, field: str, values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _worded(rule: Node, conditions: list[str]) -> None:
-    for name in WORDED:
-        if rule.has(name):
-            words = [value for value in rule.members(name) if value not in NO_WORDS]
-            if words:
-                conditions.append(f"{name} {' '.join(words)}")
+    children = rule.children or {}
+    for name in [name for name in WORDED if name in children]:
+        words = [value for value in rule.members(name) if value not in NO_WORDS]
+        if words:
+            conditions.append(f"{name} {' '.join(words)}")
     schedule = rule.text("schedule")
     if schedule:
         conditions.append(f"schedule {schedule}")
@@ -136,17 +140,18 @@ def _same_or_other_zone(
     return to_zones
 
 
-def _target(rule: Node, sides: dict[str, tuple[str, ...]], conditions: list[str]) -> None:
+def _target(rule: Node, values: dict[str, tuple[str, ...]], conditions: list[str]) -> None:
     """Panorama: only some firewalls get the rule."""
-    target = rule.get("target")
+    is_plain = RARE.isdisjoint(rule.children or ())
+    target = None if is_plain else rule.get("target")
     devices = target.members("devices") if target is not None else ()
     if target is not None and devices:
         conditions.append(f"target {'not ' if target.text('negate') == 'yes' else ''}{' '.join(devices)}")
-    for name, values in sides.items():
-        interfaces = rule.members(name, "interface") if "interface" in values else ()
+    for name in SIDES:
+        interfaces = rule.members(name, "interface") if "interface" in values[name] else ()
         if interfaces:
             conditions.append(f"{name}-interface {' '.join(interfaces)}")
-    for name in ("to-interface", "from-interface", "active-active-device-binding"):
+    for name in () if is_plain else INTERFACES:
         value = rule.text(name) if rule.has(name) else ""
         if value and value not in ("any", "both"):
             conditions.append(f"{name} {value}")

@@ -57,11 +57,11 @@ class Operands:
         return known
 
     def _read_addresses(self, scope: Scope, members: tuple[str, ...], negated: bool) -> Addresses:
-        names = tuple(name for name in members if name != "any" and (literal(name) is None or scope.find(ADDRESS_KINDS, name)))
         alone = scope.find(ADDRESS_KINDS, members[0]) if len(members) == 1 else None
         if alone is not None:
-            key = qualified(alone[0], members[0])
+            key, names = qualified(alone[0], members[0]), members if members != ANYTHING else ()
         else:
+            names = tuple(n for n in members if n != "any" and (scope.find(ADDRESS_KINDS, n) or literal(n) is None))
             key = qualified(scope, f"{LIST} {len(self._addresses)}")
             self.reading.addresses.define(key)
             for member in members:

@@ -108,7 +108,7 @@ def parse(text: str) -> DeviceConfig:
 
 def _tree(reading: Reading) -> Node:
     """The form is told by what comes first: a tag, a `set` line, or a brace."""
-    plain = "\n".join(line.text for line in reading.lines)
+    plain = "\n".join(reading.lines.texts())
     form = _form(plain[:FIRST_PART]) or _form(plain) or "set"
     if form == "xml":
         return _xml(reading, plain)
@@ -149,8 +149,8 @@ def _xml(reading: Reading, plain: str) -> Node:
         for behind in reading.lines[line:]:
             if behind.text:
                 ledger.unparsed(behind, f"behind the break of the XML in line {line}")
-    texts = islice(enumerate(plain.split("\n"), 1), last)
-    ledger.understood(*(number for number, text in texts if not text.startswith("<") and is_prompt(text)))
+    texts = islice(enumerate(reading.lines.texts(), 1), last)
+    ledger.understood(*[number for number, text in texts if text[:1] not in ("<", "") and is_prompt(text)])
     return found.root
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from policyhub.domain.addresses import AddressSet
 from policyhub.domain.device_config import Interface, Route
 from policyhub.domain.objects import Zone
 from policyhub.domain.qos import QosPolicy
-from policyhub.vendorkit.blocks import Line
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import NOT_UNDERSTOOD, IgnoreList, LineLedger, is_sensitive
 from policyhub.vendorkit.operands import NameTable, Services, address_table, service_table
 from policyhub.vendors.paloalto_panos.tree import PACKAGE, Node
@@ -66,7 +66,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading:
-    lines: Sequence[Line]
+    lines: Lines
     ledger: LineLedger = field(default_factory=LineLedger)
     hostname: str = ""
     version: str = ""

@@ -9,7 +9,7 @@ from policyhub.domain.addresses import ANY
 from policyhub.domain.rules import Action, Match, Policy, Rule
 from policyhub.domain.services import ANY_SERVICE, Service
 from policyhub.vendorkit.lexing import NotUnderstood
-from policyhub.vendors.paloalto_panos.fields import Matched, flag, read_match
+from policyhub.vendors.paloalto_panos.fields import TOLD, Matched, flag, read_match
 from policyhub.vendors.paloalto_panos.objects import PROTOCOLS, ports_of
 from policyhub.vendors.paloalto_panos.operands import Operands
 from policyhub.vendors.paloalto_panos.qos import rule_dscp
@@ -116,10 +116,10 @@ def read_rule(operands: Operands, scope: Scope, node: Node, kind: str) -> Rule:
         matched = replace(matched, match=replace(matched.match, dscp=rule_dscp(reading, node)))
     return Rule(
         node.name,
-        _action(reading, node, kind),
+        _action(reading, node, kind, matched.values["action"]),
         matched.match,
         node.lines,
-        text=_text(node),
+        text=_text(node, matched.values),
         enabled=not flag(reading, node, "disabled"),
         logged=_logged(reading, node) if kind == SECURITY else None,
         comment=node.text("description"),
@@ -136,10 +136,10 @@ def _with_odd(reading: Reading, matched: Matched, odd: list[Node]) -> Matched:
     return replace(matched, match=replace(matched.match, conditions=(*matched.match.conditions, *words)))
 
 
-def _action(reading: Reading, node: Node, kind: str) -> Action:
+def _action(reading: Reading, node: Node, kind: str, values: tuple[str, ...]) -> Action:
     if not node.has("action"):
         return Action.CONTINUE
-    value = node.text("action")
+    value = values[-1] if values else ""
     if kind != SECURITY:
         return Action.DENY if (kind, value) in DENYING else Action.CONTINUE
     action = node.get("action") if value not in ACTIONS else None
@@ -153,14 +153,9 @@ def _logged(reading: Reading, node: Node) -> bool:
     return flag(reading, node, "log-end", True) or start
 
 
-def _text(node: Node) -> str:
+def _text(node: Node, fields: dict[str, tuple[str, ...]]) -> str:
     """The rule in the words of a `set` line, without what only labels it."""
-    parts = [node.name]
-    for name in ("from", "to", "source", "destination", "application", "service", "action"):
-        values = node.members(name)
-        if values:
-            parts.append(f"{name} {' '.join(values)}")
-    return " ".join(parts)
+    return " ".join([node.name, *[f"{name} {' '.join(values)}" for name, values in fields.items() if values]])
 
 
 def _override(reading: Reading, node: Node, matched: Matched) -> Matched:
@@ -205,11 +200,18 @@ def _default_rule(reading: Reading, node: Node) -> Rule:
     for child in unknown(node, RULE_FIELDS):
         reading.complain(child, f"{child.name[:40]!r} of a default rule is not understood")
     condition = IMPLIED.get(node.name, (f"default rule {node.name}", ""))[0]
-    action = _action(reading, node, SECURITY)
+    action = _action(reading, node, SECURITY, node.members("action"))
     if node.get("action") is None and node.name in IMPLIED:
         action = Action.PERMIT if node.name == "intrazone-default" else Action.DENY
     logged = flag(reading, node, "log-start") or flag(reading, node, "log-end")
     match = Match(ANY, ANY, conditions=(condition,))
     return Rule(
-        node.name, action, match, node.lines, _text(node), logged=logged, comment=node.text("description"), hit_key=node.name
+        node.name,
+        action,
+        match,
+        node.lines,
+        _text(node, {name: node.members(name) for name in TOLD}),
+        logged=logged,
+        comment=node.text("description"),
+        hit_key=node.name,
     )

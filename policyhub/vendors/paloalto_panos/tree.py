@@ -20,8 +20,9 @@ def words(name: str) -> frozenset[str]:
     return frozenset(_WORDS[name].split())
 
 
-# a value: its line; a field with one value: the value, first and last line, line of the value
-Packed = int | tuple[str, int, int, int]
+# a field with one value: the value, first and last line, line of the value
+OneValue = tuple[str, int, int, int]
+Packed = int | OneValue  # a value is its line
 
 
 class Node:
@@ -97,6 +98,8 @@ class Node:
 
     def text(self, name: str, *more: str) -> str:
         """The value below a path, "" when there is none."""
+        if not self.has(name):  # most often
+            return ""
         found = self.members(name, *more)
         return found[-1] if found else ""
 
@@ -161,6 +164,6 @@ class Node:
 
 def unknown(node: Node, known: frozenset[str]) -> list[Node]:
     """The children whose names are not among the known ones."""
-    if node.children is None or node.children.keys() <= known:
+    if node.children is None or known.issuperset(node.children):
         return []
     return [child for child in node if child.name not in known]

@@ -7,14 +7,20 @@ an undefined one ends the reading. Line numbers are those of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from xml.parsers import expat
 
 from policyhub.vendors.paloalto_panos.tree import DEEPEST, Node
+from policyhub.vendors.paloalto_panos.xml_fields import STAND_IN, Field, Members, take_fields
 
 DECLARATION = re.compile(r"<\?xml[^>]{0,300}\?>")
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+FOREIGN = bytes(code for code in range(32) if code not in b"\t\n") + STAND_IN.encode()
+IRREGULAR = (b"<!", b"<?", b"\xef\xbf")  # comments, CDATA, instructions; some of UNPRINTABLE
 ENTRY, MEMBER = "entry", "member"
+NO_FIELDS = frozenset((ENTRY, MEMBER, "config"))
 VALUE = Node("", 0)  # stands for an open member: its text becomes a value of the list above it
 
 
@@ -35,18 +41,44 @@ class XmlText:
 
 def read_xml(text: str) -> XmlText:
     """Total: whatever stands before the break is in the tree."""
+    plain = DECLARATION.sub("", text)
+    result = _read_quickly(plain) or _read(UNPRINTABLE.sub(" ", plain))
+    if "<?xml" in text:
+        result.passed += [number for number, line in enumerate(text.split("\n"), 1) if "<?xml" in line]
+    return result
+
+
+def _read_quickly(plain: str) -> XmlText | None:
+    """The same tree as of the whole, for half of the time. None for texts that are not so regular: expat must see all of them."""
+    try:
+        whole = plain.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    if len(whole.translate(None, FOREIGN)) < len(whole) or any(mark in whole for mark in IRREGULAR):
+        return None
+    text, fields = take_fields(plain)
+    try:
+        result = _read(text, fields)
+    except _MixedError:
+        return None
+    return None if result.broken is not None else result
+
+
+def _read(plain: str, fields: Iterable[Field] | None = None) -> XmlText:
+    """fields: that tokens stand for."""
     result = XmlText(Node("", 1))
-    passed = [number for number, line in enumerate(text.split("\n"), 1) if "<?xml" in line]
-    plain = UNPRINTABLE.sub(" ", DECLARATION.sub("", text))
-    builder = _Builder(result)
+    builder = _Builder(result, None if fields is None else iter(fields))
     try:
         builder.parser.Parse(f"<text>{plain}\n</text>".encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        line = min(error.lineno, text.count("\n") + 1)
+        line = min(error.lineno, plain.count("\n") + 1)
         result.broken = (line, f"the XML breaks here: {expat.ErrorString(error.code)}")
         builder.close(line)
-    result.passed += passed
     return result
+
+
+class _MixedError(Exception):
+    """Tokens stand where fields do not."""
 
 
 class _Builder:
@@ -56,10 +88,11 @@ class _Builder:
     `value` and `at` the member read, and `in_member` tells that a member is open. What else turns up makes it a node.
     """
 
-    __slots__ = ("at", "begun", "field", "in_member", "parser", "result", "stack", "texts", "too_deep", "value")
+    __slots__ = ("at", "begun", "field", "fields", "in_member", "parser", "result", "stack", "texts", "too_deep", "value")
 
-    def __init__(self, result: XmlText) -> None:
+    def __init__(self, result: XmlText, fields: Iterator[Field] | None) -> None:
         self.result = result
+        self.fields = fields
         self.stack: list[Node] = []
         self.texts: list[str] = []
         self.too_deep = self.begun = self.at = 0
@@ -80,8 +113,10 @@ class _Builder:
 
     def start(self, tag: str, attributes: list[str]) -> None:
         if self.texts:
-            self.note_stray("".join(self.texts))
+            text = "".join(self.texts)
             self.texts.clear()
+            if self.fields is None or not self._attach(text, self.fields):
+                self.note_stray(text)
         if self.too_deep or self.in_member:
             self.too_deep += 1
             self.result.stray.append(self.parser.CurrentLineNumber)
@@ -90,11 +125,14 @@ class _Builder:
         else:
             if self.field:
                 self._grow()
-            self._open(tag, attributes, self.parser.CurrentLineNumber)
+            line, stack = self.parser.CurrentLineNumber, self.stack
+            if tag not in NO_FIELDS and 0 < len(stack) < DEEPEST and (top := stack[-1]) is not VALUE and not top.has(tag):
+                self.field, self.begun = tag, line
+            else:
+                self._open(tag, attributes, line)
 
     def _open(self, tag: str, attributes: list[str], line: int) -> None:
         stack = self.stack
-        children = stack[-1].children if stack else None
         if not stack:
             stack.append(self.result.root)
         elif len(stack) > DEEPEST or stack[-1] is VALUE:
@@ -106,7 +144,7 @@ class _Builder:
             node = Node(attributes[1] if attributes[0] == "name" else _attribute(attributes, "name"), line)
             stack[-1].add_twin(node)
             stack.append(node)
-        elif len(stack) < DEEPEST and (children is None or tag not in children) and tag != "config":
+        elif tag == ENTRY and len(stack) < DEEPEST and not stack[-1].has(tag):  # nameless
             self.field, self.begun = tag, line
         else:
             if tag == "config" and attributes and not self.result.version:
@@ -135,32 +173,60 @@ class _Builder:
 
     def finish(self, _: str) -> None:
         texts = self.texts
-        if self.too_deep:
+        if texts and self.fields is not None and self._attach("".join(texts), self.fields):
+            self._finish_node("")
+        elif self.too_deep:
             self.too_deep -= 1
         elif self.in_member:
             self.value = "".join(texts).strip() if texts else ""
             self.at = self.parser.CurrentLineNumber
             self.in_member = False
             texts.clear()
-        elif not self.field:
+        elif not (field := self.field):
             self._finish_node("".join(texts).strip() if texts else "")
         else:
-            if self.value is None:
-                self.value, self.at = ("".join(texts).strip() if texts else ""), self.begun
-                if not self.value:
+            value, at = self.value, self.at
+            if value is None:
+                value, at = ("".join(texts).strip() if texts else ""), self.begun
+                if not value:
                     self._grow_empty()
                     return
                 texts.clear()
-            packed = (self.value, self.begun, self.parser.CurrentLineNumber, self.at)
+            packed = (value, self.begun, self.parser.CurrentLineNumber, at)
             children = self.stack[-1].children
             if children is None:
-                self.stack[-1].children = {self.field: packed}
+                self.stack[-1].children = {field: packed}
             else:
-                children[self.field] = packed
+                children[field] = packed
             self.field, self.value = "", None
             if texts:
                 self.note_stray("".join(texts))
                 texts.clear()
+
+    def _attach(self, text: str, fields: Iterator[Field]) -> bool:
+        """Whether the text holds tokens; the open node then got their fields. Raises _MixedError."""
+        amount = text.count(STAND_IN)
+        if not amount:
+            return False
+        if self.field:
+            self._grow()
+        top = self.stack[-1]
+        if self.too_deep or self.in_member or top is VALUE or len(self.stack) >= DEEPEST or text.replace(STAND_IN, "").strip():
+            raise _MixedError
+        if top.children is None:
+            top.children = {}
+        for tag, found in islice(fields, amount):
+            if tag in top.children:
+                raise _MixedError
+            if not isinstance(found, Members):
+                top.children[tag] = found
+            else:
+                node = top.children[tag] = Node(tag, found.begun, found.end)
+                node.children = {}
+                for value, at in found.members:
+                    node.children.setdefault(value, at)
+                top.pack(node)
+        return True
 
     def _grow_empty(self) -> None:
         self.value = None
