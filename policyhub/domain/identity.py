@@ -6,8 +6,10 @@ import csv
 import io
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from policyhub.domain.errors import BadInput
@@ -16,7 +18,19 @@ from policyhub.domain.qos import parse_dscp
 
 COLUMNS = ("prefix", "name", "business", "owner", "class", "allowed_dscp", "active_window", "peak_mbps")
 WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)(@[A-Z][a-z]{2}(-[A-Z][a-z]{2})?)?( \S+)?$")
+# As `ip_network` writes it, but for the bits behind the length; ten times as fast to read as by it.
+OCTET = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+IPV4 = re.compile(rf"{OCTET}\.{OCTET}\.{OCTET}\.{OCTET}/(3[0-2]|[12]\d|\d)", re.ASCII)
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+class Rows(Protocol):
+    """What `csv.reader` gives; its class has no public name."""
+
+    line_num: int
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+    def __next__(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +71,42 @@ class IdentityTable:
 
 def read_identities(text: str, file: str) -> tuple[Identity, ...]:
     """Identities from CSV (columns of the contract), one at least. Raises BadInput naming file, line and the cure."""
-    reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
-    header = [name.strip() for name in reader.fieldnames or ()]
+    reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), strict=True)
+    header = [name.strip() for name in next(_rows(reader, file), [])]
     missing = [name for name in COLUMNS if name not in header]
     unknown = [name for name in header if name not in (*COLUMNS, "realm")]
     if missing or unknown:
         wrong = gettext_noop("missing column %(names)s") if missing else gettext_noop("unknown column %(names)s")
         cure = Message(gettext_noop("The header must be %(header)s"), {"header": f"{','.join(COLUMNS)}[,realm]"})
         raise BadInput.at(file, 1, Message(wrong, {"names": ", ".join(missing or unknown)}), cure)
-    reader.fieldnames = header
     identities: list[Identity] = []
-    seen: dict[tuple[str, str], int] = {}
-    try:
-        for row in reader:
-            identity = _identity(row, file, reader.line_num)
-            key = (identity.realm, identity.prefix)
-            if key in seen:
-                twice = Message(
-                    gettext_noop("%(prefix)s stands on line %(line)d already"), {"prefix": identity.prefix, "line": seen[key]}
-                )
-                raise BadInput.at(file, reader.line_num, twice, Message(gettext_noop("Keep one")))
-            seen[key] = reader.line_num
-            identities.append(identity)
-    except csv.Error as error:
-        said = Message(gettext_noop("not readable as CSV (%(error)s)"), {"error": str(error)})
-        # DictReader counts rows that it could read; the reader below it stands at the line that it could not.
-        raise BadInput.at(file, reader.reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
+    seen: dict[str, int] = {}  # by text: in pairs the garbage collector would look through all of them, again and again
+    for row in _rows(reader, file):
+        if len(row) != len(header):
+            differs = Message(gettext_noop("the number of fields differs from the header"))
+            cure = Message(gettext_noop("Write %(few)d or %(many)d fields"), {"few": len(COLUMNS), "many": len(COLUMNS) + 1})
+            raise BadInput.at(file, reader.line_num, differs, cure)
+        identity = _identity(dict(zip(header, map(str.strip, row), strict=True)), file, reader.line_num)
+        first = seen.setdefault(f"{identity.realm} {identity.prefix}", reader.line_num)
+        if first != reader.line_num:
+            twice = Message(
+                gettext_noop("%(prefix)s stands on line %(line)d already"), {"prefix": identity.prefix, "line": first}
+            )
+            raise BadInput.at(file, reader.line_num, twice, Message(gettext_noop("Keep one")))
+        identities.append(identity)
     if not identities:
         said = Message(gettext_noop("holds no identity"))
         raise BadInput.at(file, 2, said, Message(gettext_noop("Add at least one row")))
     return tuple(identities)
+
+
+def _rows(reader: Rows, file: str) -> Iterator[list[str]]:
+    """Those that are not empty. Raises BadInput."""
+    try:
+        yield from filter(None, reader)
+    except csv.Error as error:
+        said = Message(gettext_noop("not readable as CSV (%(error)s)"), {"error": str(error)})
+        raise BadInput.at(file, reader.line_num, said, Message(gettext_noop("Check quotes and separators"))) from None
 
 
 def check_fields(prefix: str, allowed_dscp: object, active_window: str, peak_mbps: float | None) -> None:
@@ -94,7 +114,7 @@ def check_fields(prefix: str, allowed_dscp: object, active_window: str, peak_mbp
     if allowed_dscp is not None and (not isinstance(allowed_dscp, list) or not allowed_dscp):
         said = gettext_noop("allowed_dscp is no list of numbers. Write e.g. [46, 8], or nothing for anything")
         raise BadInput(Message(said))
-    row: dict[str | None, str | list[str] | None] = dict.fromkeys(COLUMNS, "")
+    row = dict.fromkeys(COLUMNS, "")
     marks = " ".join(str(mark) for mark in allowed_dscp or ())
     peak = "" if peak_mbps is None else str(peak_mbps)
     row |= {"prefix": prefix, "class": "core", "allowed_dscp": marks, "active_window": active_window, "peak_mbps": peak}
@@ -105,25 +125,20 @@ def check_fields(prefix: str, allowed_dscp: object, active_window: str, peak_mbp
         raise BadInput(Message(gettext_noop("allowed_dscp holds something that is no number. Write e.g. [46, 8]")))
 
 
-def _identity(row: dict[str | None, str | list[str] | None], file: str, line: int) -> Identity:
+def _identity(text: Mapping[str, str], file: str, line: int) -> Identity:
     def bad(field: str, cure: str) -> BadInput:
         what = Message(gettext_noop("%(field)s %(value)r cannot be used"), {"field": field, "value": text[field]})
         return BadInput.at(file, line, what, Message(cure))
 
-    if None in row or None in row.values():
-        wrong = Message(gettext_noop("the number of fields differs from the header"))
-        cure = Message(gettext_noop("Write %(few)d or %(many)d fields"), {"few": len(COLUMNS), "many": len(COLUMNS) + 1})
-        raise BadInput.at(file, line, wrong, cure)
-    text = {str(key): str(value).strip() for key, value in row.items()}
     try:
-        network = ipaddress.ip_network(text["prefix"])
+        prefix = _prefix(text["prefix"])
     except ValueError as error:
         wrong = Message(gettext_noop("prefix %(prefix)r: %(error)s"), {"prefix": text["prefix"], "error": str(error)})
         raise BadInput.at(file, line, wrong, Message(gettext_noop("Write e.g. 10.1.2.0/24"))) from None
     if text["class"] not in ("core", "non-core"):
         raise bad("class", gettext_noop("Write core or non-core"))
     try:
-        marks = frozenset(parse_dscp(part) for part in text["allowed_dscp"].split())
+        marks = _marks(text["allowed_dscp"])
     except ValueError:
         raise bad("allowed_dscp", gettext_noop("Write numbers 0..63 or names, e.g. 46 AF31 CS1")) from None
     if text["active_window"] and not _window_ok(text["active_window"]):
@@ -135,9 +150,25 @@ def _identity(row: dict[str | None, str | list[str] | None], file: str, line: in
     if peak is not None and not 0 < peak < 1e9:
         raise bad("peak_mbps", gettext_noop("Write a positive number of Mbit/s"))
     return Identity(
-        str(network), text["name"], text["business"], text["owner"], text["class"] == "core", marks or None,
+        prefix, text["name"], text["business"], text["owner"], text["class"] == "core", marks or None,
         text["active_window"], peak, text.get("realm", ""),
     )  # fmt: skip
+
+
+def _prefix(text: str) -> str:
+    """As it is written. Raises ValueError."""
+    found = IPV4.fullmatch(text)
+    if found:
+        a, b, c, d, length = map(int, found.groups())
+        if not (a << 24 | b << 16 | c << 8 | d) & 0xFFFF_FFFF >> length:
+            return text
+    return str(ipaddress.ip_network(text))
+
+
+@lru_cache(maxsize=4096)
+def _marks(text: str) -> frozenset[int]:
+    """Raises ValueError."""
+    return frozenset(parse_dscp(part) for part in text.split())
 
 
 def with_zone(window: str) -> str:
@@ -145,6 +176,7 @@ def with_zone(window: str) -> str:
     return f"{window} UTC" if window and " " not in window else window
 
 
+@lru_cache(maxsize=4096)
 def _window_ok(text: str) -> bool:
     found = WINDOW.match(text)
     if not found:

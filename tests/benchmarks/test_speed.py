@@ -73,3 +73,21 @@ def test_a_command_on_files_starts_quickly() -> None:
     spent = min(cpu_seconds([*CLI, "check", "--help"]) for _ in range(5))
     report("start", policyhub_s=spent)
     assert spent < 1
+
+
+def test_a_ledger_of_300_000_is_read_and_judged_by_in_ten_seconds(tmp_path: Path) -> None:
+    capture, ledger = tmp_path / "small.pcap", tmp_path / "ledger.csv"
+    write_capture(capture, 1_000)
+    columns = "prefix,name,business,owner,class,allowed_dscp,active_window,peak_mbps"
+    spent = {}
+    for entries in (30_000, 300_000):
+        rows = (
+            f"{10 + at // 65_536}.{at // 256 % 256}.{at % 256}.8/29,h{at},b{at % 90},o,core,{'46 AF31' if at % 2 else 0},,"
+            for at in range(entries)
+        )
+        ledger.write_text("\n".join((columns, *rows)) + "\n")
+        argv = [*CLI, "flows", str(capture), "--identities", str(ledger), "--top", "1"]
+        spent[entries] = medians({"policyhub": argv})["policyhub"]
+    report("ledger", few_s=spent[30_000], many_s=spent[300_000])
+    assert spent[300_000] <= 10
+    assert spent[300_000] <= 12 * spent[30_000]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 import pytest
 
 from policyhub.domain.errors import BadInput
@@ -48,6 +50,24 @@ def test_a_file_that_cannot_be_used_names_line_and_field(rows: list[str], header
     with pytest.raises(BadInput) as caught:
         read(*rows, header=header)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "10.0.0.0/8", "10.0.0.0/08", "10.1.0.0/8", "010.0.0.0/8", "10.0.0.0/33", "10.0.0.256/32", "255.255.255.255/32",
+        "0.0.0.0/0", "10.0.0.1/0", "10.0.0.0", "10.0.0/8", "10.0.0.128/25", "10.0.0.64/25", "\uff11\uff10.0.0.0/8",
+        "10.0.0.0/255.0.0.0", "2001:DB8::/32",
+    ],
+)  # fmt: skip
+def test_the_short_way_to_read_a_prefix_leads_where_the_long_one_does(prefix: str) -> None:
+    try:
+        expected = str(ipaddress.ip_network(prefix))
+    except ValueError:
+        with pytest.raises(BadInput, match=r"id\.csv:2: prefix"):
+            read(ROW.replace("10.1.0.0/16", prefix))
+    else:
+        assert read(ROW.replace("10.1.0.0/16", prefix))[0].prefix == expected
 
 
 def test_one_prefix_may_stand_in_two_realms() -> None:
