@@ -197,7 +197,8 @@ impl FillMeter {
         let nearly = self.is_nearly_full();
         if let Some(open) = &mut self.open {
             if !nearly && open.below_ns.is_none() {
-                open.below_ns = Some(ns);
+                // A replayed queue reckons in steps of 256 ns, and may let go a little before the packet came that filled it.
+                open.below_ns = Some(ns.max(open.start_ns));
             }
         }
         self.close_if_over(ns);
@@ -403,6 +404,15 @@ mod tests {
         }
         meter.finish(300 * MS);
         assert_eq!(meter.bursts.iter().map(Burst::length_ns).collect::<Vec<_>>(), [MS, MS]);
+    }
+
+    #[test]
+    fn an_interval_never_ends_before_it_begins() {
+        let mut meter = FillMeter::new(1, false);
+        meter.enter(1_000 * MS, 1, 100);
+        meter.leave(1_000 * MS - 200);
+        meter.finish(2_000 * MS);
+        assert_eq!(meter.bursts.iter().map(Burst::length_ns).collect::<Vec<_>>(), [0]);
     }
 
     #[test]
