@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from flowguard.domain.across import HOST_VERDICTS, Marks, Sighting, allowed_marks, marks_of, rewritten_on_the_way
+from flowguard.domain.sensor_clock import Apart, apart, read_clock
 from flowguard.models import Observation, ObservationPoint, Sensor, Verdict
 from flowguard.queries.identities import identity_table
 from flowguard.queries.path import points_before
@@ -17,6 +18,8 @@ Standing = Verdict.Standing
 SECOND_NS = 1_000_000_000
 # Two sensors' clocks, and a verdict that is closed 60 s after its last packet.
 OVERLAP_NS = 60 * SECOND_NS
+# What is looked at before and after a verdict's own seconds. Clocks that may be further apart speak of other packets.
+MARGIN_NS = SECOND_NS
 # As much of a long verdict as is compared packet by packet.
 WINDOW_S = 30
 # How long planning waits for the seconds of an earlier point that are still on their way.
@@ -35,7 +38,7 @@ def settle(touched: list[Verdict], *, seen_by: Sensor, observations: list[dict[s
     late = _waiting_for(observations, seen_by)
     for row in late:
         row.standing = _blame(row, now)
-    Verdict.objects.bulk_update([*touched, *beaten, *late], ["standing", "next_step_at"], batch_size=100)
+    Verdict.objects.bulk_update([*touched, *beaten, *late], ["standing", "next_step_at", "evidence"], batch_size=100)
 
 
 def _duplicates(touched: list[Verdict]) -> list[Verdict]:
@@ -83,17 +86,25 @@ def _waiting_for(observations: list[dict[str, Any]], seen_by: Sensor) -> list[Ve
 
 
 def _blame(row: Verdict, now: datetime) -> str:
-    """NETWORK when an earlier point saw the packets rightly marked. A young verdict waits for that point's seconds."""
+    """NETWORK when an earlier point saw the packets rightly marked. A young verdict waits for that point's seconds.
+
+    Both sensors' clocks must be right to the margin of that comparison; the evidence says how right they are.
+    """
     if row.name not in HOST_VERDICTS:
         return Standing.STANDS
-    point = ObservationPoint.objects.filter(sensor_id=row.sensor_id, name=row.point).first()
+    point = ObservationPoint.objects.filter(sensor_id=row.sensor_id, name=row.point).select_related("sensor").first()
     earlier = points_before(point) if point else []
     if not point or not earlier:
         return Standing.STANDS
     allowed = allowed_marks(row.name, identity_table().find(row.src, row.realm))
     packets = _packets_in_window(row, point)
     seen = [_marks(other, row) for other in earlier]
-    if any(rewritten_on_the_way(marks, dscp=row.dscp, packets=packets, allowed=allowed) for marks in seen):
+    rewrote = [
+        other
+        for other, marks in zip(earlier, seen, strict=True)
+        if rewritten_on_the_way(marks, dscp=row.dscp, packets=packets, allowed=allowed)
+    ]
+    if rewrote and _clocks_agree(row, point, rewrote):
         row.next_step_at = now  # the scheduler hands it to considering, which takes back what was done on its account
         return Standing.NETWORK
     if row.next_step_at and not any(marks.complete for marks in seen) and row.received_at > now - HOLD:
@@ -102,13 +113,31 @@ def _blame(row: Verdict, now: datetime) -> str:
     return Standing.STANDS
 
 
+def _clocks_agree(row: Verdict, point: ObservationPoint, others: list[ObservationPoint]) -> bool:
+    """Whether the times of any of these points may be held against those of `point`; the evidence carries the errors."""
+    mine = read_clock(point.sensor.health.get("clock"))
+    all_apart = [apart(mine, read_clock(other.sensor.health.get("clock"))) for other in others]
+    best = min(all_apart, key=lambda found: (found.may_exceed(MARGIN_NS), found.error_ns or 0))
+    row.evidence = [fact for fact in row.evidence if fact.get("kind") != "clocks"]
+    if best.is_told:
+        row.evidence.append(_fact(best))
+    return not best.may_exceed(MARGIN_NS)
+
+
+def _fact(found: Apart) -> dict[str, Any]:
+    error_ms = None if found.error_ns is None else found.error_ns / 1e6
+    return {
+        "kind": "clocks", "error_ms": error_ms, "granted_ms": MARGIN_NS / 1e6, "withheld": found.may_exceed(MARGIN_NS),
+    }  # fmt: skip
+
+
 def _seconds(row: Verdict) -> frozenset[int]:
     first = row.first_ns // SECOND_NS
     last = min(row.last_ns // SECOND_NS, first + WINDOW_S - 1)
     return frozenset(second * SECOND_NS for second in range(first, last + 1))
 
 
-def _marks(point: ObservationPoint, row: Verdict, *, margin: int = SECOND_NS) -> Marks:
+def _marks(point: ObservationPoint, row: Verdict, *, margin: int = MARGIN_NS) -> Marks:
     """margin: ns that are looked at beyond the verdict's own seconds; packets may have passed the earlier point before."""
     seconds = _seconds(row)
     rows: Iterable[tuple[int, bool, list[dict[str, object]]]] = Observation.objects.filter(

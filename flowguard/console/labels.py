@@ -138,6 +138,7 @@ EVIDENCE: dict[str, Text] = {
     "calibrated": _("What marked probes showed of the point's mirror"),
     "too-big": _("What a router said of the size"),
     "damaged": _("The capture is damaged"),
+    "clocks": _("How right the clocks of both sensors are"),
 }
 
 EVIDENCE_FIELDS: dict[str, Text] = {
@@ -146,6 +147,9 @@ EVIDENCE_FIELDS: dict[str, Text] = {
     "mtu": _("Largest packet that fits, in bytes"),
     "messages": _("Messages"),
     "damage": _("Damage"),
+    "error_ms": _("Apart by at most, in ms"),
+    "granted_ms": _("Granted, in ms"),
+    "withheld": _("The network is not blamed"),
     "error": _("Error"),
     "point": _("Point"),
     "ts_ns": _("Time"),

@@ -225,7 +225,7 @@ class Migration(migrations.Migration):
                 ('confidence', models.FloatField()),
                 ('signals', models.JSONField(default=list)),
                 ('evidence', models.JSONField(default=list)),
-                ('standing', models.CharField(choices=[('stands', 'stands'), ('network', 'the network rewrote it'), ('duplicate', 'seen by another sensor first'), ('own', 'our own guard rewrote it')], default='stands', max_length=10)),
+                ('standing', models.CharField(choices=[('stands', 'stands'), ('network', 'the network rewrote it'), ('duplicate', 'told by another sensor as well'), ('own', 'our own guard rewrote it')], default='stands', max_length=10)),
                 ('identity_name', models.CharField(blank=True, max_length=128)),
                 ('business', models.CharField(blank=True, max_length=255)),
                 ('received_at', models.DateTimeField()),

@@ -16,7 +16,7 @@ class Verdict(models.Model):
     class Standing(models.TextChoices):
         STANDS = "stands", _("stands")
         NETWORK = "network", _("the network rewrote it")
-        DUPLICATE = "duplicate", _("seen by another sensor first")
+        DUPLICATE = "duplicate", _("told by another sensor as well")
         OWN = "own", _("our own guard rewrote it")
 
     uid = models.CharField(max_length=32)

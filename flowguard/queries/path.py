@@ -9,7 +9,7 @@ def points_before(point: ObservationPoint) -> list[ObservationPoint]:
     """Points of other sensors, in the same realm, on a device that packets have left before they reach `point`."""
     if point.stands_behind_id is None:
         return []
-    everywhere = list(ObservationPoint.objects.filter(realm_id=point.realm_id).order_by("pk"))
+    everywhere = list(ObservationPoint.objects.filter(realm_id=point.realm_id).select_related("sensor").order_by("pk"))
     passed = _passed(point, everywhere)
     return [
         other

@@ -37,6 +37,17 @@ def seen(mark, packets=100, second=0, **changes):
     return observation("in0", second, [source(SRC, mark, packets), source("10.0.0.9", 46, 500)], **changes)
 
 
+def health(max_error_ms):
+    """Of a sensor whose clock is off by so much at most; None: not synchronised, "kept": it is, and nobody says how well,
+    "silent": it says nothing."""
+    told = batch()["health"]
+    if max_error_ms == "silent":
+        return told
+    error_ns = max_error_ms * 1_000_000 if isinstance(max_error_ms, int) else None
+    clock = {"synchronised": max_error_ms is not None, "estimated_error_ns": error_ns and error_ns // 2, "max_error_ns": error_ns}
+    return {**told, "clock": clock}
+
+
 @pytest.mark.django_db
 @pytest.mark.usefixtures("queued")
 class TestDuplicates:
@@ -105,6 +116,26 @@ class TestTheNetworkDidIt:
         take(batch(2, sensor="far", observations=rows))
         take(batch(2, sensor="near", verdicts=[offence()]))
         assert standings() == {"near": "stands"}, why
+
+    @pytest.mark.parametrize(
+        ("far", "near", "standing", "error_ms"),
+        [
+            (400, 600, "network", 1_000.0),
+            (400, 601, "stands", 1_001.0),
+            (0, None, "stands", None),  # not synchronised: it may be off by anything
+            (5, "silent", "network", 5.0),
+            (5, "kept", "network", None),
+        ],
+    )
+    def test_the_network_is_blamed_only_while_both_clocks_are_right_to_the_margin(self, far, near, standing, error_ms):
+        take(batch(2, sensor="far", observations=[seen(8), seen(8, 0, 1)], health=health(far)))
+        take(batch(2, sensor="near", verdicts=[offence()], health=health(near)))
+        assert standings() == {"near": standing}
+        assert [fact for fact in Verdict.objects.get().evidence if fact["kind"] == "clocks"] == [
+            {"kind": "clocks", "error_ms": error_ms, "granted_ms": 1_000.0, "withheld": standing == "stands"}
+        ]
+        take(batch(3, sensor="far", observations=[seen(8, 0, 2)], health=health(far)))
+        assert len([fact for fact in Verdict.objects.get().evidence if fact["kind"] == "clocks"]) == 1
 
     def test_a_point_downstream_says_nothing_about_the_host(self):
         take(batch(2, sensor="near", observations=[{**seen(8), "point": "out0"}, {**seen(8, 0, 1), "point": "out0"}]))
