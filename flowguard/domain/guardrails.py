@@ -59,6 +59,7 @@ class Situation:
     seconds_since_packet: age of the last offending packet. ended_after_packet: an earlier enforcement of this member ended later
     than that packet, so it proves nothing about what the host does now.
     capture_drop_ratio: lost / received at the sensor; None = not reported. identity_core: None when the source has no identity.
+    seen_in_tunnel: the offending packets were carried in others.
     open_members: members of the guard that are active or on their way, this one left out. guard_marks: empty without a guard.
     """
 
@@ -83,6 +84,7 @@ class Situation:
     device_role: str
     device_quarantine: str
     has_verifying_point: bool
+    seen_in_tunnel: bool
     open_members: int
     pushes_last_hour_in_realm: int
     seconds_since_device_push: float | None
@@ -234,6 +236,9 @@ def device_role(s: Situation, _: Limits) -> Railing:
 
 
 def verifying_point(s: Situation, _: Limits) -> Railing:
+    if s.seen_in_tunnel:
+        said = Message(gettext_noop("seen inside a tunnel: points count its ends as senders, so packets cannot prove the effect"))
+        return Railing("verifying-point", Decision.PROPOSE, said)
     if s.has_verifying_point:
         return Railing("verifying-point", Decision.ACT, Message(gettext_noop("a point stands behind the device")))
     said = Message(gettext_noop("no point stands behind the device: packets cannot prove the effect"))

@@ -7,6 +7,7 @@ use nc_flow::{address, FlowKey, KeyedState, Signature};
 use serde_json::{json, Value};
 
 use crate::bundle::Bundle;
+use crate::carrier::Carrier;
 use crate::figure::Figure;
 use crate::open::{key_of, Key, Open, Seen};
 use crate::path_mtu::TooBigs;
@@ -33,7 +34,7 @@ pub struct Place {
 }
 
 /// One offending packet. `key`: its flow; `point`: where it was judged; `new_flow`: first of its flow for this mark;
-/// `changed_to`: the new mark and where it was seen, for a rewritten one. `told`: no packet, but a record of an exporter.
+/// `changed_to`: the new mark and where it was seen, for a rewritten one. `told`: no packet, but a record of an exporter. `carrier`: the tunnel it came in.
 #[derive(Clone, Copy, Debug)]
 pub struct Offence<'a> {
     pub name: Name,
@@ -48,6 +49,7 @@ pub struct Offence<'a> {
     pub new_flow: bool,
     pub changed_to: Option<u8>,
     pub told: Option<Told>,
+    pub carrier: Option<Carrier>,
 }
 
 impl Offence<'_> {
@@ -161,6 +163,7 @@ impl Judge {
             }
         }
         let number = match found {
+            Some(number) if !self.open[number].is_shown_by(offence) => return,
             Some(number) => number,
             None if self.is_full(key.name) => {
                 self.overflow += 1;
@@ -195,6 +198,7 @@ impl Judge {
             new_flow: false,
             changed_to: None,
             told: None,
+            carrier: None,
         };
         let key = key_of(&offence);
         let mut found = self.by_key.get(&key).copied();
@@ -387,6 +391,7 @@ impl Judge {
             None => vec![seen(kinds[0], &open.first), seen(kinds[1], &open.last)],
             Some(teller) => vec![teller.evidence()],
         };
+        evidence.extend(open.carrier.iter().map(Carrier::evidence));
         if let Some(extra) = &open.extra {
             evidence.extend(extra.evidence());
         }

@@ -1,6 +1,7 @@
 //! Guard bundle and packets to verdicts: who sends a mark that is not theirs, and who changed a mark on the way.
 
 mod bundle;
+mod carrier;
 mod extra;
 mod figure;
 mod judge;
@@ -14,6 +15,7 @@ mod verdict;
 mod window;
 
 pub use bundle::{Bundle, BundleError, Identity, Profile, PRIORITY};
+pub use carrier::Carrier;
 pub use figure::Figure;
 pub use judge::{Joins, Judge, Note, Offence, Place, ROCE_V1};
 pub use path_mtu::Stuck;

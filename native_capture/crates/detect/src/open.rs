@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nc_flow::{address, protocol, Signature};
 use serde_json::{json, Value};
 
+use crate::carrier::Carrier;
 use crate::extra::Extra;
 use crate::judge::{Note, Offence, ROCE_V1};
 use crate::told::{Teller, Told};
@@ -60,6 +61,7 @@ pub(crate) struct Open {
     pub signatures: Vec<Arc<Signature>>,
     pub extra: Option<Box<Extra>>,
     pub teller: Option<Teller>,
+    pub carrier: Option<Carrier>,
 }
 
 pub(crate) fn key_of(offence: &Offence<'_>) -> Key {
@@ -122,6 +124,17 @@ impl Open {
             signatures: Vec::new(),
             extra: None,
             teller: offence.told.map(Teller::new),
+            carrier: offence.carrier,
+        }
+    }
+
+    /// The same packets may be seen inside a tunnel and outside, in several copies of it, or in one of another point. They count once: as
+    /// they were seen first.
+    pub fn is_shown_by(&self, offence: &Offence<'_>) -> bool {
+        match (&self.carrier, &offence.carrier) {
+            (None, None) => true,
+            (Some(first), Some(carrier)) => self.first.point == offence.point && first.is_like(carrier),
+            _ => false,
         }
     }
 

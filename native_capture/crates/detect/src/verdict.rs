@@ -50,7 +50,7 @@ impl Name {
     }
 
     /// Whether it blames a sender for what the identities do not allow.
-    pub(crate) fn is_of_identity(self) -> bool {
+    pub fn is_of_identity(self) -> bool {
         matches!(
             self,
             Name::ClassNotAllowed

@@ -47,6 +47,7 @@ fn offence(ts_ns: u64) -> Offence<'static> {
         new_flow: false,
         changed_to: None,
         told: None,
+        carrier: None,
     }
 }
 

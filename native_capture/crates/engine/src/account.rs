@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use nc_decode::Packet;
-use nc_detect::{Bundle, Judge, Name, Offence, Place, Stuck, Verdict};
+use nc_detect::{Bundle, Carrier, Judge, Name, Offence, Place, Stuck, Verdict};
 use nc_flow::{Counted, FlowKey, FlowTable, Signature, Signatures, Tally, TcpEvent};
 
 use crate::core::NO_FLOW;
-use crate::point::Point;
+use crate::point::Seconds;
 
 /// What holds until there is another bundle: who is who, and the names of points, realms and signatures.
 #[derive(Clone)]
@@ -38,6 +38,7 @@ impl Ground {
 }
 
 /// A packet with a mark that its sender may not use, and what its flow was then. `changed_to`: the network changed the mark to this.
+/// `carrier`: the tunnel the packet came in.
 pub(crate) struct Breach {
     pub name: Name,
     pub key: FlowKey,
@@ -49,6 +50,7 @@ pub(crate) struct Breach {
     pub tally: Tally,
     /// Of [`Name::MtuBlackhole`]: what the packet counts as.
     pub event: TcpEvent,
+    pub carrier: Option<Carrier>,
 }
 
 impl Breach {
@@ -64,20 +66,21 @@ impl Breach {
             changed_to: None,
             tally: flows.tally(number),
             event: TcpEvent::default(),
+            carrier: None,
         }
     }
 
-    /// Hold it against its sender. `point`: where, by number and itself; `packet`: which one.
+    /// Hold it against its sender. `number`, `realm`: of the point; `seconds`: what it saw among such packets; `packet`: which one.
     pub fn charge(
         &self,
         judge: &mut Judge,
         ground: &Ground,
-        (number, point): (u16, &Point),
+        (number, realm, seconds): (u16, u16, &Seconds),
         packet: &Packet,
         verdicts: &mut Vec<Verdict>,
     ) {
         if self.name == Name::MtuBlackhole {
-            return self.charge_size(judge, (number, point.realm), packet, verdicts);
+            return self.charge_size(judge, (number, realm), packet, verdicts);
         }
         let offence = Offence {
             name: self.name,
@@ -92,11 +95,12 @@ impl Breach {
             new_flow: self.new_flow,
             changed_to: self.changed_to,
             told: None,
+            carrier: self.carrier,
         };
         // A rewritten mark is measured where it arrives, among packets of the new mark.
         let dscp = self.changed_to.unwrap_or(self.dscp);
         let named = ground.signatures_in(self.tally).map(|(signature, _)| signature);
-        judge.offend(&offence, named, |second| point.class_bytes(second, dscp), verdicts);
+        judge.offend(&offence, named, |second| seconds.bytes(second, dscp), verdicts);
     }
 
     /// A packet that tells of a segment too large for its way: the segment itself, or a router.
@@ -165,6 +169,10 @@ fn judge(
         return;
     }
     if let Some(name) = breach_of(flows, ground, bundle, flow, packet) {
+        // The end of a tunnel passes on the mark of what it carries (RFC 2983, 3): the sender of that is judged.
+        if name == Name::UnknownIdentityInPriority && packet.inner_dscp == packet.dscp {
+            return;
+        }
         let new_flow = flows.first_time(flow, packet.dscp, Counted::Offence);
         breach(Breach::of(flows, flow, name, packet.dscp, new_flow));
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use nc_decode::{Packet, Tunnel};
-use nc_flow::{address, ports, protocol, DscpSet, FlowKey, Fragments, KeyedState};
+use nc_detect::Carrier;
+use nc_flow::{address, ports, protocol, DscpSet, FlowKey, Fragments, KeyedState, Signatures};
 use serde::Serialize;
 
 use crate::layers::tunnel_name;
@@ -15,10 +16,26 @@ const MOST: usize = 1 << 16;
 /// Tunnels within tunnels that are followed.
 const DEEPEST: u8 = 8;
 
-/// A packet that another one carries.
+/// A packet that another one carries. `outer_dscp`: the mark of that one.
+#[derive(Clone, Copy)]
 pub(crate) struct Carried {
     way: Way,
-    packet: Packet,
+    outer_dscp: u8,
+    pub packet: Packet,
+}
+
+impl Carried {
+    pub fn carrier(&self) -> Carrier {
+        let Way { version, src, dst, .. } = self.way;
+        Carrier {
+            tunnel: tunnel_name(self.way.tunnel),
+            tunnel_id: self.way.id(),
+            version,
+            src,
+            dst,
+            dscp: self.outer_dscp,
+        }
+    }
 }
 
 /// How a packet is carried: from where to where, in which tunnel. `depth`: 1 for the first below the outermost.
@@ -32,6 +49,17 @@ struct Way {
     tunnel_id: u32,
 }
 
+impl Way {
+    /// None for a tunnel that may be without one, and is.
+    fn id(&self) -> Option<u32> {
+        let has_one = matches!(
+            self.tunnel,
+            Tunnel::Vxlan | Tunnel::Geneve | Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Gtp | Tunnel::Mpls
+        );
+        Some(self.tunnel_id).filter(|id| *id != 0 || has_one)
+    }
+}
+
 #[derive(Clone, Default)]
 struct Sum {
     packets: u64,
@@ -41,19 +69,25 @@ struct Sum {
     marks: DscpSet,
 }
 
-/// Every IP packet below `packet`, the outermost first.
+/// Every IP packet below `packet`, the outermost first, each with the signature that its payload shows.
 #[cold]
-pub(crate) fn carried(packet: &Packet, mut bytes: &[u8], found: &mut Vec<Carried>) {
-    let mut outer = *packet;
+pub(crate) fn carried(packet: &Packet, mut bytes: &[u8], signatures: &Signatures) -> Vec<Carried> {
+    let (mut outer, mut found) = (*packet, Vec::<Carried>::new());
     for depth in 1..=DEEPEST {
-        let Some(inner) = outer.inner(bytes) else { return };
-        let Packet { version, src, dst, tunnel, tunnel_id, .. } = outer;
-        if inner.is_ip() {
-            found.push(Carried { way: Way { depth, version, src, dst, tunnel, tunnel_id }, packet: inner });
-        }
+        let Some(mut inner) = outer.inner(bytes) else { break };
+        let Packet { version, src, dst, dscp: outer_dscp, tunnel, tunnel_id, .. } = outer;
         bytes = bytes.get(usize::from(outer.carried_at)..).unwrap_or_default();
         outer = inner;
+        if !inner.is_ip() {
+            continue;
+        }
+        if let Some(above) = found.last_mut() {
+            above.packet.inner_dscp = inner.dscp;
+        }
+        inner.signature = signatures.sight(&inner, bytes);
+        found.push(Carried { way: Way { depth, version, src, dst, tunnel, tunnel_id }, outer_dscp, packet: inner });
     }
+    found
 }
 
 /// `overflow`: packets of flows beyond [`MOST`].
@@ -66,7 +100,7 @@ pub(crate) struct CarriedFlows {
 }
 
 impl CarriedFlows {
-    pub fn count(&mut self, Carried { way, packet }: &Carried) {
+    pub fn count(&mut self, Carried { way, packet, .. }: &Carried) {
         let is_part = packet.is_fragment() && !packet.is_icmp();
         let ports = if is_part { self.ports_of_part(way, packet) } else { ports(packet) };
         let key = (*way, FlowKey::of(packet, 0, ports));
@@ -122,14 +156,10 @@ pub(crate) struct CarriedRow {
 }
 
 fn row(way: &Way, key: &FlowKey, sum: &Sum) -> CarriedRow {
-    let may_be_without = !matches!(
-        way.tunnel,
-        Tunnel::Vxlan | Tunnel::Geneve | Tunnel::Erspan2 | Tunnel::Erspan3 | Tunnel::Gtp | Tunnel::Mpls
-    );
     CarriedRow {
         depth: way.depth,
         tunnel: tunnel_name(way.tunnel),
-        tunnel_id: Some(way.tunnel_id).filter(|id| *id != 0 || !may_be_without),
+        tunnel_id: way.id(),
         outer_src: address(way.version, way.src),
         outer_dst: address(way.version, way.dst),
         src: address(key.version, key.src),

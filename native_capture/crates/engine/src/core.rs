@@ -11,6 +11,7 @@ use crate::account::{is_judged, note, Breach, Ground};
 use crate::clocks::Clocks;
 use crate::fabric::Fabric;
 use crate::flows::{look_ahead, Flows};
+use crate::inside::Inside;
 use crate::limits::Limits as Used;
 use crate::names::Names;
 use crate::observe::{Observation, Observer};
@@ -53,6 +54,7 @@ pub(crate) struct Core {
     pub matcher: Option<Matcher>,
     pub queues: Option<Queues>,
     pub fabric: Fabric,
+    pub inside: Inside,
     pub limits: Used,
     /// Filled by who reads payload for a report.
     pub names: Names,
@@ -90,6 +92,7 @@ impl Core {
             matcher: several.then(|| Matcher::new(names.len() as u32, window_ns, size.in_flight)),
             queues: None,
             fabric: Fabric::new(names.len(), size.roce_flows),
+            inside: Inside::new(names.len()),
             limits: Used::default(),
             names: Names::default(),
             verdicts: Vec::new(),
@@ -234,7 +237,7 @@ impl Core {
     fn note(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) -> (u32, TcpEvent) {
         let Self { flows, ground, judge, points, verdicts, .. } = self;
         note(&mut flows.tables_mut()[shard], ground, seen, packet, |breach| {
-            breach.charge(judge, ground, (number, &points[usize::from(number)]), packet, verdicts);
+            breach.charge(judge, ground, points[usize::from(number)].saw(number), packet, verdicts);
         })
     }
 
@@ -249,7 +252,7 @@ impl Core {
     /// A breach that another thread found in a packet that was begun here.
     pub fn charge(&mut self, number: u16, packet: &Packet, breach: &Breach) {
         let Self { ground, judge, points, verdicts, .. } = self;
-        breach.charge(judge, ground, (number, &points[usize::from(number)]), packet, verdicts);
+        breach.charge(judge, ground, points[usize::from(number)].saw(number), packet, verdicts);
     }
 
     /// Numbers of the points of a realm.
@@ -332,6 +335,7 @@ impl Core {
         if self.now_ns >= self.next_tick_ns {
             self.next_tick_ns = self.now_ns.saturating_add(TICK_NS);
             self.flows.expire(self.now_ns, self.sweep);
+            self.inside.expire(self.now_ns, self.sweep);
             self.fabric.tidy(self.now_ns);
             self.roll_pauses(self.now_ns, false);
             self.watch_queues(self.now_ns);
@@ -379,6 +383,7 @@ impl Core {
             + self.flows.health_overflow()
             + in_flight
             + self.judge.overflow()
+            + self.inside.overflow()
     }
 
     /// The end of a capture: nothing more will be matched; what has changed is put out.

@@ -4,10 +4,14 @@ use std::collections::VecDeque;
 
 use nc_decode::Packet;
 
+use crate::carried::Carried;
+
 /// Packets of one point waiting for their turn, sorted by time; equal times keep the order of arrival.
 #[derive(Default)]
 pub(crate) struct Lane {
     waiting: VecDeque<Packet>,
+    /// What they carry, by time as well.
+    carried: VecDeque<Carried>,
     /// Packets that came after one with a later time.
     pub out_of_order: u64,
 }
@@ -21,6 +25,18 @@ impl Lane {
             self.out_of_order += 1;
             self.waiting.insert(self.waiting.len() - behind, packet);
         }
+    }
+
+    /// Of the packet pushed last.
+    pub fn push_carried(&mut self, inner: Carried) {
+        let behind = self.carried.iter().rev().take_while(|other| other.packet.ts_ns > inner.packet.ts_ns).count();
+        self.carried.insert(self.carried.len() - behind, inner);
+    }
+
+    /// What the packet of this time carried, which was popped last; one at a time, the outermost first.
+    pub fn pop_carried(&mut self, ts_ns: u64) -> Option<Carried> {
+        self.carried.front().filter(|inner| inner.packet.ts_ns <= ts_ns)?;
+        self.carried.pop_front()
     }
 
     pub fn len(&self) -> usize {

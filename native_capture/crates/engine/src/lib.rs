@@ -19,6 +19,7 @@ mod fault_rows;
 mod feed;
 mod flows;
 mod health_rows;
+mod inside;
 mod inspect;
 mod keeper;
 mod lane;

@@ -238,6 +238,7 @@ fn offend(
             new_flow,
             changed_to: None,
             told: Some(told),
+            carrier: None,
         };
         judge.offend(&offence, std::iter::empty(), |_| None, out);
     }

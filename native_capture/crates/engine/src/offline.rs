@@ -5,12 +5,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nc_decode::Packet;
+use nc_decode::{Packet, Tunnel};
 use nc_detect::{Bundle, Verdict};
 use nc_flow::{Ahead, SignatureError, Signatures};
 use nc_source::{CaptureFile, Drops, Lengths, SourceError};
 
-use crate::carried::CarriedFlows;
+use crate::carried::{Carried, CarriedFlows};
 use crate::clocks::Clocks;
 use crate::core::{Core, Size, IDLE_NS};
 use crate::flows::SHARDS;
@@ -122,6 +122,29 @@ pub(crate) struct Input {
     /// Packets of the block that were taken, and those of its names.
     taken: usize,
     taken_names: usize,
+    taken_carried: usize,
+}
+
+/// Packets in a file's own order, and what is inside of them.
+pub(crate) struct Few<'a> {
+    pub packets: &'a mut [Packet],
+    pub carried: Inner<'a>,
+}
+
+/// `rest`: places in the block, ascending; `from`: of the first packet.
+pub(crate) struct Inner<'a> {
+    from: usize,
+    rest: &'a [(usize, Carried)],
+}
+
+impl<'a> Inner<'a> {
+    /// Of the packet at this place among the few; asked in their order.
+    pub fn of(&mut self, place: usize) -> impl Iterator<Item = &'a Carried> {
+        let count = self.rest.iter().take_while(|(at, _)| *at <= self.from + place).count();
+        let (here, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        here.iter().map(|(_, inner)| inner)
+    }
 }
 
 impl Input {
@@ -142,11 +165,12 @@ impl Input {
             block: Block::default(),
             taken: 0,
             taken_names: 0,
+            taken_carried: 0,
         }
     }
 
     /// Up to `most` packets in the file's own order; none at the end.
-    pub fn next(&mut self, most: usize, names: &mut Names) -> &mut [Packet] {
+    pub fn next(&mut self, most: usize, names: &mut Names) -> Few<'_> {
         if self.taken == self.block.packets.len() && !self.block.is_last {
             self.renew();
         }
@@ -156,14 +180,17 @@ impl Input {
             names.keep(self.point, &mut self.block.packets[*at], told);
             self.taken_names += 1;
         }
-        &mut self.block.packets[from..to]
+        let rest = &self.block.carried[self.taken_carried..];
+        let rest = &rest[..rest.iter().take_while(|(at, _)| *at < to).count()];
+        self.taken_carried += rest.len();
+        Few { packets: &mut self.block.packets[from..to], carried: Inner { from, rest } }
     }
 
     fn renew(&mut self) {
         self.blocks.next(&mut self.block);
-        (self.taken, self.taken_names) = (0, 0);
+        (self.taken, self.taken_names, self.taken_carried) = (0, 0, 0);
         self.block.neighbours.drain(..).for_each(|said| self.neighbours.keep(said));
-        self.block.carried.iter().for_each(|carried| self.carried.count(carried));
+        self.block.carried.iter().for_each(|(_, carried)| self.carried.count(carried));
         self.cut += self.block.cut;
         self.tcp_kept = self.tcp_kept.max(self.block.tcp_kept);
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);
@@ -174,8 +201,11 @@ impl Input {
     /// Read ahead.
     fn fill(&mut self, ahead: usize, names: &mut Names) {
         while self.lane.len() < ahead {
-            let Some(packet) = self.next(1, names).first().copied() else { return };
+            let Few { packets, mut carried } = self.next(1, names);
+            let Some(packet) = packets.first().copied() else { return };
+            let inner: Vec<Carried> = carried.of(0).copied().collect();
             self.lane.push(packet);
+            inner.into_iter().for_each(|inner| self.lane.push_carried(inner));
         }
     }
 }
@@ -271,18 +301,21 @@ impl Run {
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
         let mut ahead = Vec::with_capacity(BATCH);
         loop {
-            let packets = input.next(BATCH, &mut self.core.names);
+            let Few { packets, mut carried } = input.next(BATCH, &mut self.core.names);
             if packets.is_empty() {
                 return Ok(());
             }
             self.core.look_ahead(0, packets, &mut ahead);
             let mut met = ahead.iter();
-            for packet in packets.iter() {
+            for (place, packet) in packets.iter().enumerate() {
                 if self.core.is_due(packet.ts_ns) {
                     self.drain(sink)?;
                 }
                 let ahead = if Ahead::is_for(packet) { met.next() } else { None };
                 self.core.account(0, packet, ahead);
+                if packet.tunnel != Tunnel::None {
+                    carried.of(place).for_each(|inner| self.core.carried(0, inner));
+                }
             }
             self.settle(packets.len() as u64, sink)?;
         }
@@ -304,6 +337,9 @@ impl Run {
         while let Some((number, _)) = earliest(inputs.iter().map(|input| &input.lane)) {
             let Some(packet) = inputs[number].lane.pop() else { break };
             self.core.packet(number as u16, &packet);
+            while let Some(inner) = inputs[number].lane.pop_carried(packet.ts_ns) {
+                self.core.carried(number as u16, &inner);
+            }
             inputs[number].fill(AHEAD, &mut self.core.names);
             self.settle(1, sink)?;
         }

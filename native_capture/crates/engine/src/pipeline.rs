@@ -7,16 +7,17 @@ use std::slice::from_ref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{scope, Builder};
 
-use nc_decode::Packet;
+use nc_decode::{Packet, Tunnel};
 use nc_flow::{Ahead, FlowKey, FlowTable, Fragments, TcpCounts, TcpEvent};
 
 use crate::account::{note, Breach, Ground};
+use crate::carried::Carried;
 use crate::core::{Core, TICK_NS};
 use crate::crew::lock;
 use crate::flows::{look_ahead, shard_of, SHARDS};
 use crate::keeper::Keeper;
 use crate::names::Names;
-use crate::offline::{Input, BATCH};
+use crate::offline::{Few, Input, BATCH};
 use crate::recording::{Chunk, Stopped};
 
 /// Packets of a block: enough that handing one over costs nothing beside it.
@@ -34,10 +35,12 @@ struct Part {
     chunks: Vec<(usize, Chunk)>,
 }
 
-/// The block's packets in their order, by shard; `ticks`: when the tables look for conversations that are over.
+/// The block's packets in their order, by shard; `ticks`: when the tables look for conversations that are over; `carried`: what is
+/// inside of some, with their place.
 #[derive(Default)]
 struct Head {
     order: Vec<u8>,
+    carried: Vec<(usize, Carried)>,
     ticks: Vec<Tick>,
 }
 
@@ -128,12 +131,13 @@ impl Dealer<'_> {
         parts.iter_mut().for_each(|part| part.clear());
         head.order.clear();
         head.ticks.clear();
+        head.carried.clear();
         while head.order.len() < BLOCK {
-            let packets = self.input.next(BATCH, &mut self.names);
+            let Few { packets, mut carried } = self.input.next(BATCH, &mut self.names);
             if packets.is_empty() {
                 return true;
             }
-            for packet in packets.iter() {
+            for (place, packet) in packets.iter().enumerate() {
                 self.now_ns = self.now_ns.max(packet.ts_ns);
                 if self.now_ns >= self.next_tick_ns {
                     self.next_tick_ns = self.now_ns.saturating_add(TICK_NS);
@@ -145,6 +149,10 @@ impl Dealer<'_> {
                     parts[shard].ports.push(ends);
                 }
                 parts[shard].packets.push(*packet);
+                if packet.tunnel != Tunnel::None {
+                    let at = head.order.len();
+                    head.carried.extend(carried.of(place).map(|inner| (at, *inner)));
+                }
                 head.order.push(shard as u8);
             }
         }
@@ -346,7 +354,8 @@ impl Slot {
         let head = self.head.read().unwrap_or_else(PoisonError::into_inner);
         let mut parts: [MutexGuard<'_, Part>; SHARDS] = self.parts.each_ref().map(lock);
         let (mut places, mut found) = ([0; SHARDS], [0; SHARDS]);
-        for shard in head.order.iter().map(|shard| usize::from(*shard)) {
+        let mut carried = head.carried.iter().peekable();
+        for (place, shard) in head.order.iter().map(|shard| usize::from(*shard)).enumerate() {
             let part = &parts[shard];
             let packet = &part.packets[places[shard]];
             core.begin(0, packet);
@@ -356,6 +365,9 @@ impl Slot {
             }
             if packet.is_ip() && packet.has_bth {
                 core.fabric(0, packet, true);
+            }
+            while let Some((_, inner)) = carried.next_if(|(at, _)| *at == place) {
+                core.carried(0, inner);
             }
             places[shard] += 1;
         }

@@ -23,7 +23,34 @@ pub(crate) struct Point {
     pub layers: Layers,
     pub tcp: TcpCounts,
     pub tracker: Option<TcpTracker>,
-    seconds: [(u64, [u64; 64]); SECONDS],
+    pub seconds: Seconds,
+}
+
+/// Bytes of each mark in the last whole seconds.
+pub(crate) struct Seconds([(u64, [u64; 64]); SECONDS]);
+
+impl Default for Seconds {
+    fn default() -> Self {
+        Self([(u64::MAX, [0; 64]); SECONDS])
+    }
+}
+
+impl Seconds {
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        let second = packet.ts_ns / SECOND;
+        let slot = &mut self.0[second as usize % SECONDS];
+        if slot.0 != second {
+            *slot = (second, [0; 64]);
+        }
+        slot.1[usize::from(packet.dscp & 63)] += u64::from(packet.frame_len);
+    }
+
+    /// Of a mark in a whole second; None when that is too long ago.
+    pub fn bytes(&self, second: u64, dscp: u8) -> Option<u64> {
+        let (stamp, bytes) = &self.0[second as usize % SECONDS];
+        (*stamp == second).then(|| bytes[usize::from(dscp & 63)])
+    }
 }
 
 impl Point {
@@ -41,8 +68,13 @@ impl Point {
             layers: Layers::default(),
             tcp: TcpCounts::default(),
             tracker,
-            seconds: [(u64::MAX, [0; 64]); SECONDS],
+            seconds: Seconds::default(),
         }
+    }
+
+    /// Its number, realm, and bytes of the last seconds.
+    pub fn saw(&self, number: u16) -> (u16, u16, &Seconds) {
+        (number, self.realm, &self.seconds)
     }
 
     /// Count one frame.
@@ -62,21 +94,10 @@ impl Point {
             return;
         }
         self.clock.add(packet.ts_ns, packet.dscp, packet.frame_len);
-        let second = packet.ts_ns / SECOND;
-        let slot = &mut self.seconds[second as usize % SECONDS];
-        if slot.0 != second {
-            *slot = (second, [0; 64]);
-        }
-        slot.1[usize::from(packet.dscp & 63)] += u64::from(packet.frame_len);
+        self.seconds.add(packet);
     }
 
     pub fn count_tcp(&mut self, event: TcpEvent) {
         self.tcp.add(event);
-    }
-
-    /// Bytes of a mark in a whole second; None when that is too long ago.
-    pub fn class_bytes(&self, second: u64, dscp: u8) -> Option<u64> {
-        let (stamp, bytes) = &self.seconds[second as usize % SECONDS];
-        (*stamp == second).then(|| bytes[usize::from(dscp & 63)])
     }
 }

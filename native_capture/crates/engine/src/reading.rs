@@ -19,7 +19,8 @@ const AHEAD: usize = 1_024;
 /// Blocks that may wait to be taken.
 const WAITING: usize = 8;
 
-/// The next packets of a file in its own order. `told`: places in `packets`, ascending, with the names that their payload told.
+/// The next packets of a file in its own order. `told`: places in `packets`, ascending, with the names that their payload told;
+/// `carried` likewise, with what is inside.
 /// `cut`: packets whose end was not kept, `tcp_kept` and `udp_kept`: most payload bytes that one of them holds. The last block
 /// may be empty; `error` is why it is the last; it has what the capture says of its own losses, and lengths not believed.
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(crate) struct Block {
     pub packets: Vec<Packet>,
     pub told: Vec<(usize, Told)>,
     pub neighbours: Vec<Neighbour>,
-    pub carried: Vec<Carried>,
+    pub carried: Vec<(usize, Carried)>,
     pub cut: u64,
     pub tcp_kept: usize,
     pub udp_kept: usize,
@@ -49,7 +50,7 @@ impl Block {
             }
         }
         if packet.tunnel != Tunnel::None {
-            carried(packet, frame.bytes, &mut self.carried);
+            self.carried.extend(carried(packet, frame.bytes, signatures).into_iter().map(|inner| (at, inner)));
         }
         if packet.is_lldp {
             self.neighbours.extend(neighbour(packet, frame.bytes));

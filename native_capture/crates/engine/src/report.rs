@@ -253,7 +253,7 @@ pub(crate) fn write(
             health: core.flows.health_overflow(),
             names: core.names.overflow,
             neighbours: inputs.iter().map(|input| input.neighbours.overflow).sum(),
-            carried: inputs.iter().map(|input| input.carried.overflow).sum(),
+            carried: inputs.iter().map(|input| input.carried.overflow).sum::<u64>() + core.inside.overflow(),
         },
     };
     // Every key is a string and every value a plain number, string or list: serialising cannot fail.
