@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message, gettext_noop
 
 LIMIT = 0.001
 CAPTURE = "capture"
@@ -237,11 +238,12 @@ def _unlocate(verdicts: Iterable[dict[str, Any]], lossy: Container[str]) -> None
             verdict["signals"] = [signal for signal in verdict["signals"] if signal != f"{BETWEEN}-points"]
 
 
-def _reason(truth: Truth, limit: float) -> str:
-    share = 100 * (truth.loss_share or 0)
+def _reason(truth: Truth, limit: float) -> Message:
+    values = {"point": truth.point, "share": 100 * (truth.loss_share or 0), "limit": 100 * limit}
     if truth.basis == CAPTURE:
-        return f"the capture of {truth.point} lost {share:.2f} % itself (limit {100 * limit:g} %)"
-    return f"the mirror of {truth.point} lost {share:.2f} % (limit {100 * limit:g} %, by {truth.basis})"
+        return Message(gettext_noop("the capture of %(point)s lost %(share).2f %% itself (limit %(limit)g %%)"), values)
+    said = gettext_noop("the mirror of %(point)s lost %(share).2f %% (limit %(limit)g %%, by %(basis)s)")
+    return Message(said, {**values, "basis": Message(truth.basis or "")})
 
 
 def blank(path: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from flowguard.domain.mirror import blank
 from flowguard.domain.probe import PointFacts
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
+from policyhub.domain.message import Message, gettext_noop
 
 SCHEMA = "policyhub.point-facts/1"
 WORDS = {
@@ -20,9 +21,13 @@ WORDS = {
 NUMBERS = {"cut_to": 262_144, "duplicates": 1, "mirror_loss": 1}
 OF_MARKS = ("class-not-allowed", "unknown-identity-in-priority")
 OF_QUEUES = ("microburst", "queue-saturated")
-BEFORE_DROP = "copies at {point} are made before its egress queue (probes): what is lost or waits there cannot be seen"
-AFTER_REWRITE = "copies at {point} carry marks as the device leaves them (probes): who set them cannot be told"
-BEFORE_REWRITE = "copies at {point} carry marks as they came (probes): what its device changes shows further on only"
+BEFORE_DROP = gettext_noop(
+    "copies at %(point)s are made before its egress queue (probes): what is lost or waits there cannot be seen"
+)
+AFTER_REWRITE = gettext_noop("copies at %(point)s carry marks as the device leaves them (probes): who set them cannot be told")
+BEFORE_REWRITE = gettext_noop(
+    "copies at %(point)s carry marks as they came (probes): what its device changes shows further on only"
+)
 
 
 def read_facts(text: str, file: str) -> dict[str, PointFacts]:
@@ -69,7 +74,7 @@ def respect(report: dict[str, Any], facts: Mapping[str, PointFacts]) -> None:
     for path in filter(None, [report["path"], *report["paths"]]):
         known = facts.get(path["to"])
         if known and known.egress_drop == "before":
-            path["withheld"] = [*path.get("withheld", ()), BEFORE_DROP.format(point=path["to"])]
+            path["withheld"] = [*path.get("withheld", ()), Message(BEFORE_DROP, {"point": path["to"]})]
             blank(path)
     doubt(report["verdicts"], facts)
 
@@ -82,13 +87,13 @@ def doubt(verdicts: Iterable[dict[str, Any]], facts: Mapping[str, PointFacts]) -
             _doubt(verdict, known)
 
 
-def _limits(name: str, known: PointFacts) -> list[str]:
+def _limits(name: str, known: PointFacts) -> list[Message]:
     rows = (
         (known.egress_drop == "before", BEFORE_DROP),
         (known.rewrite == "after", AFTER_REWRITE),
         (known.rewrite == "before", BEFORE_REWRITE),
     )
-    return [text.format(point=name) for holds, text in rows if holds]
+    return [Message(text, {"point": name}) for holds, text in rows if holds]
 
 
 def _doubt(verdict: dict[str, Any], known: PointFacts) -> None:

@@ -18,6 +18,7 @@ from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
 from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments
 from flowguard.sensor.records import FORMS, format_of, record_file, refuse_target
+from flowguard.sensor.words import reader_arguments, translator
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     mirror_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    reader_arguments(parser)
     parser.add_argument(
         "--threads",
         type=_threads,
@@ -109,14 +110,15 @@ def run(args: argparse.Namespace) -> int:
         body = _analyse(args)
         report: dict[str, Any] = json.loads(body)
         if apply_mirrors(report, args) | apply_facts(report, args.point_facts):
-            body = json.dumps(report, ensure_ascii=False).encode()
+            body = json.dumps(report, ensure_ascii=False, default=str).encode()
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
         return BAD_INPUT
     except KeyboardInterrupt:
         sys.stderr.write("policyhub flows: interrupted, nothing was left behind\n")
         return INTERRUPTED
-    _print(body.decode() + "\n" if args.format == "json" else (exports_as_text if args.exports else as_text)(report))
+    as_words = exports_as_text if args.exports else as_text
+    _print(body.decode() + "\n" if args.format == "json" else as_words(report, translator(args.lang)))
     damaged = [line for point in report["points"] if (line := point["error"] or nothing_read(point))]
     for line in damaged:
         sys.stderr.write(f"policyhub flows: partial result: {line}\n")

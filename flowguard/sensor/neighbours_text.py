@@ -4,42 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowguard.sensor.tables import count, table
+from flowguard.sensor.tables import Read, count, table
+from policyhub.domain.message import gettext_noop
 
-HEAD = ["point", "system", "chassis", "port", "by", "lossless priorities", "willing", "bandwidth", "RoCEv2 priority", "frames"]
+TITLE = gettext_noop("Neighbours (LLDP)")
+HEAD = (
+    gettext_noop("point"), gettext_noop("system"), gettext_noop("chassis"), gettext_noop("port"), gettext_noop("DCBX dialect"),
+    gettext_noop("lossless priorities"), gettext_noop("willing"), gettext_noop("bandwidth"), gettext_noop("RoCEv2 priority"),
+    gettext_noop("frames"),
+)  # fmt: skip
+NONE, YES, NO = gettext_noop("none"), gettext_noop("yes"), gettext_noop("no")
 
 
-def neighbours_text(report: dict[str, Any]) -> str:
+def neighbours_text(report: dict[str, Any], read: Read = gettext_noop) -> str:
     rows = [
         [
             point["name"], neighbour["system_name"] or "-", neighbour["chassis"], neighbour["port"],
-            *_dcbx(said), count(neighbour["frames"]),
+            *_dcbx(said, read), count(neighbour["frames"]),
         ]
         for point in report["points"]
         for neighbour in point["lldp"]
         for said in neighbour["dcbx"] or [None]
     ]  # fmt: skip
-    return table("Neighbours (LLDP)", HEAD, rows, right=(9,))
+    return table(read(TITLE), [read(head) for head in HEAD], rows, right=(9,))
 
 
-def _dcbx(said: dict[str, Any] | None) -> list[str]:
+def _dcbx(said: dict[str, Any] | None, read: Read) -> list[str]:
     if said is None:
         return ["-"] * 5
     pfc, ets, roce = said["pfc"], said["ets"], said["roce_priority"]
     return [
         said["dialect"].upper(),
-        "-" if pfc is None else " ".join(map(str, pfc["enabled"])) or "none",
-        "-" if pfc is None else "yes" if pfc["willing"] else "no",
-        "-" if ets is None else _bandwidth(ets),
+        "-" if pfc is None else " ".join(map(str, pfc["enabled"])) or read(NONE),
+        "-" if pfc is None else read(YES if pfc["willing"] else NO),
+        "-" if ets is None else bandwidth(ets) or read(NONE),
         "-" if roce is None else str(roce),
     ]
 
 
-def _bandwidth(ets: dict[str, Any]) -> str:
-    """Classes with a share, each with the priorities that belong to it."""
+def bandwidth(ets: dict[str, Any]) -> str:
+    """Classes with a share, each with the priorities that belong to it; empty without any."""
     parts = []
     for number, percent in enumerate(ets["percent"]):
         priorities = [str(priority) for priority, owner in enumerate(ets["class_of"]) if owner == number]
         if percent and priorities:
             parts.append(f"{','.join(priorities)}: {percent} %")
-    return "; ".join(parts) or "none"
+    return "; ".join(parts)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowguard.sensor.tables import count, ns, share, table
+from flowguard.sensor.tables import Read, count, ns, share, table
+from policyhub.domain.message import gettext_noop
 
 SHOWN = 20
+TITLE = gettext_noop("Slow services (%(shown)d of %(all)d; time from request to first answer)")
+HEAD = (
+    gettext_noop("service"), gettext_noop("proto"), gettext_noop("name"), gettext_noop("answers"), gettext_noop("p50"),
+    gettext_noop("p95"), gettext_noop("max"), gettext_noop("network to client"), gettext_noop("to server"),
+    gettext_noop("server"), gettext_noop("slow by"), gettext_noop("retransmitted"), gettext_noop("point"),
+)  # fmt: skip
+SERVER, NETWORK = gettext_noop("server"), gettext_noop("network")
 
 
-def services_text(report: dict[str, Any]) -> str:
+def services_text(report: dict[str, Any], read: Read = gettext_noop) -> str:
     """The services that answer slowest at the 95th percentile; the network's own time stands beside it.
 
     `server` is what is left of the middle answer without the round trip from the point to the server; `slow by` names who has the
@@ -22,15 +30,12 @@ def services_text(report: dict[str, Any]) -> str:
             f"{service['server']}:{service['server_port']}", service["proto"], _named(service),
             count(service["responses"]["count"]), ns(service["responses"]["p50_ns"]), ns(service["responses"]["p95_ns"]),
             ns(service["responses"]["max_ns"]), ns(service["rtt_client"]["p50_ns"]), ns(service["rtt_server"]["p50_ns"]),
-            ns(server_ns(service)), slow_by(service), _retransmitted(service), service["point"],
+            ns(server_ns(service)), read(slow_by(service)), _retransmitted(service), service["point"],
         ]
         for service in answered[:SHOWN]
     ]  # fmt: skip
-    head = [
-        "service", "proto", "name", "answers", "p50", "p95", "max", "network to client", "to server", "server", "slow by",
-        "retransmitted", "point",
-    ]  # fmt: skip
-    return table(f"Slow services ({len(rows)} of {len(answered)}; time from request to first answer)", head, rows, range(3, 10))
+    title = read(TITLE) % {"shown": len(rows), "all": len(answered)}
+    return table(title, [read(head) for head in HEAD], rows, range(3, 10))
 
 
 def server_ns(service: dict[str, Any]) -> int | None:
@@ -45,7 +50,7 @@ def slow_by(service: dict[str, Any]) -> str:
     client = service["rtt_client"]["p50_ns"]
     if own is None or client is None:
         return "-"
-    return "server" if own >= client + service["rtt_server"]["p50_ns"] else "network"
+    return SERVER if own >= client + service["rtt_server"]["p50_ns"] else NETWORK
 
 
 def _named(service: dict[str, Any]) -> str:

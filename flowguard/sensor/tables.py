@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+
+from policyhub.domain.terminal import columns, padded
+
+# msgid -> text in the reader's language
+Read = Callable[[str], str]
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int]) -> str:
@@ -10,10 +15,10 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], right:
     lines = [list(head), *map(list, rows)]
     if len(lines) == 1:
         return ""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    widths = [max(columns(line[column]) for line in lines) for column in range(len(head))]
     texts = []
     for line in lines:
-        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))]
+        cells = [padded(cell, width, right=at in right) for at, (cell, width) in enumerate(zip(line, widths, strict=True))]
         texts.append("  ".join(cells).rstrip())
     return "\n".join([title, *(f"  {text}" for text in texts)])
 

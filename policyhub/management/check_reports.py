@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.terminal import padded
 from policyhub.management.check_audit import Device, Report
-from policyhub.management.check_words import ENGLISH, Words, padded
+from policyhub.management.check_words import ENGLISH, Words
 from policyhub.management.terminal import plain
 
 COLUMNS = ("severity", "code", "name", "device", "file", "policy", "rule", "lines", "by", "message", "evidence", "fix")

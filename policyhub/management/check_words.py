@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from gettext import NullTranslations, translation
 from pathlib import Path
 
@@ -44,9 +43,3 @@ class Words:
 
 
 ENGLISH = Words()
-
-
-def padded(text: str, columns: int) -> str:
-    """Filled with blanks to a width on the terminal, where a Chinese character takes two columns."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return text + " " * max(0, columns - len(text) - wide)

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from policyhub.checks.registry import all_checks
-from policyhub.management.check_words import Words, padded
+from policyhub.domain.terminal import padded
+from policyhub.management.check_words import Words
 from tests.checks.test_check_cli import ASA, AUGUST, HITS, NOVEMBER, as_json, check, write
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
