@@ -13,6 +13,7 @@ from flowguard.models import (
     Observation,
     ObservationPoint,
     Sensor,
+    SensorShape,
     SensorStream,
     StreamGap,
     Verdict,
@@ -85,6 +86,12 @@ class VerdictBatchAdmin(ReadOnlyAdmin):
     hidden = ("body",)
     list_display = ("sensor", "stream", "sequence", "state", "received_at", "ingested_at", "error")
     list_filter = ("state",)
+    list_select_related = ("sensor",)
+
+
+@admin.register(SensorShape)
+class SensorShapeAdmin(ReadOnlyAdmin):
+    list_display = ("sensor", "received_at")
     list_select_related = ("sensor",)
 
 

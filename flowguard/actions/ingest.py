@@ -14,7 +14,7 @@ from django.db.models import F
 from flowguard.actions import observation_rows, own_remarks, reconcile, streams, verdict_rows
 from flowguard.actions.receive import deduplicates
 from flowguard.actions.writers import one_ingest_at_a_time
-from flowguard.models import Sensor, VerdictBatch
+from flowguard.models import Sensor, SensorShape, VerdictBatch
 from flowguard.queries.due import DECISIONS_AT_ONCE, is_any_due
 from policyhub import dispatch
 
@@ -87,6 +87,8 @@ def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     streams.declare(sensor=sensor, gaps=body["gaps"], noticed_at=batch.received_at)
     observation_rows.keep(sensor, body["observations"])
     _note_health(batch, body["health"])
+    if body.get("shape"):
+        _note_shape(batch, body["shape"])
     touched = verdict_rows.keep(batch, body["verdicts"], due_at=now)
     reconcile.settle(touched, seen_by=sensor, observations=body["observations"], now=now)
     own_remarks.tell_apart(touched)
@@ -100,3 +102,11 @@ def _note_health(batch: VerdictBatch, health: dict[str, Any]) -> None:
     if stamp >= sensor.health.get("reported", ["", 0]):
         sensor.health = {**health, "reported": stamp}
         sensor.save(update_fields=["health"])
+
+
+def _note_shape(batch: VerdictBatch, told: dict[str, Any]) -> None:
+    """As with health."""
+    known = SensorShape.objects.filter(sensor=batch.sensor_id).only("received_at", "sequence").first()
+    if known is None or (batch.received_at, batch.sequence) > (known.received_at, known.sequence):
+        fresh = {"received_at": batch.received_at, "sequence": batch.sequence, "told": told}
+        SensorShape.objects.update_or_create(sensor_id=batch.sensor_id, defaults=fresh)

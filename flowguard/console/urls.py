@@ -16,4 +16,5 @@ urlpatterns = [
     path("enforcements/<int:pk>/", enforcements.detail, name="enforcements-detail"),
     path("enforcements/<int:pk>/withdraw/", enforcements.withdraw, name="enforcements-withdraw"),
     path("sensors/", pages.sensors, name="sensors"),
+    path("sensors/<int:pk>/", pages.sensor, name="sensors-detail"),
 ]

@@ -257,11 +257,64 @@ _HEALTH = _object(
      "points": _array(_object({"stamps": _or_null(_STAMPS)}, ("stamps",)), MAX_ROWS)},
     ("clock", "points"),
 )  # fmt: skip
+_WHEN = _or_null(_COUNT)
+_LONG = _text(512, empty=True)
+_PRIORITY = _integer(0, 7)
+_PRIORITIES = _array(_PRIORITY, 8)
+_SHARE = _array(_integer(0, 255), 8)
+_DCBX = _object(
+    {
+        "dialect": _text(8), "pfc": _or_null(_object({"enabled": _PRIORITIES, "willing": _one_of(True, False)})),
+        "ets": _or_null(_object({"class_of": _SHARE, "percent": _SHARE})), "roce_priority": _or_null(_PRIORITY),
+        "applications": _array(_object({"selector": _text(16), "protocol": _COUNT, "priorities": _PRIORITIES}), 512),
+    }
+)  # fmt: skip
+_NEIGHBOUR = _object(
+    {
+        "chassis": _LONG, "port": _LONG, "system_name": _or_null(_LONG), "port_description": _or_null(_LONG), "last_ns": _COUNT,
+        "ttl_s": _COUNT, "complete": _one_of(True, False), "dcbx": _array(_DCBX, 2),
+    }
+)  # fmt: skip
+_CARRIED = _object(
+    {
+        "tunnel": _text(16), "tunnel_id": _or_null(_COUNT), "depth": _COUNT, "outer_src": _address, "outer_dst": _address,
+        "src": _address, "dst": _address, "sport": _COUNT, "dport": _COUNT, "proto": _text(16), "packets": _COUNT,
+        "bytes": _COUNT, "dscp": _object({}),
+    }
+)  # fmt: skip
+_BULK = _object(
+    {
+        "point": _NAME, "src": _address, "dst": _address, "identity": _or_null(_LONG), "proto": _text(16),
+        "server_port": _server_port, "dscp": _or_null(_DSCP), "connections": _COUNT, "bytes": _COUNT, "filled": _confidence,
+        "on_share": _confidence, "period_ns": _WHEN, "first_ns": _COUNT, "last_ns": _COUNT,
+    }
+)  # fmt: skip
+_GROUP = _object(
+    {
+        "hosts": _array(_object({"address": _address, "identity": _or_null(_LONG)}), 1_024), "ways": _COUNT, "bytes": _COUNT,
+        "together": _confidence, "balance": _confidence, "period_ns": _WHEN, "first_ns": _COUNT, "last_ns": _COUNT,
+        "named": _array(_text(64), 64),
+    }
+)  # fmt: skip
+_SHAPE_POINT = _object(
+    {
+        "point": _NAME, "lldp": _array(_NEIGHBOUR, 1_024), "lldp_total": _COUNT, "lldp_overflow": _COUNT,
+        "carried": _or_null(_object({"rows": _array(_CARRIED, 256), "total": _COUNT, "overflow": _COUNT})),
+    }
+)  # fmt: skip
+_BEHAVIOUR = _object(
+    {"bulk": _array(_BULK, 256), "bulk_total": _COUNT, "groups": _array(_GROUP, 256), "left_out": _COUNT}
+)  # fmt: skip
+_SHAPE = _object(
+    {"at_ns": _COUNT, "from_ns": _WHEN, "to_ns": _WHEN, "points": _array(_SHAPE_POINT, 64), "behaviour": _or_null(_BEHAVIOUR)}
+)
 _BATCH = _object(
     {
         "schema": _one_of(SCHEMA), "sensor": _NAME, "stream": _stream, "sequence": _SEQUENCE,
         "bundle": _or_null(_matching(r"[0-9a-f]{64}", "a bundle version (64 hex digits) or null")),
         "judging": _one_of(True, False), "verdicts": _array(_VERDICT, MAX_ROWS),
         "observations": _array(_OBSERVATION, MAX_ROWS), "gaps": _array(_GAP, MAX_ROWS), "health": _HEALTH,
-    }
+        "shape": _or_null(_SHAPE),
+    },
+    ("shape",),
 )  # fmt: skip

@@ -21,6 +21,7 @@ from policyhub.domain.message import Message, gettext_noop
 
 LIMIT = 0.001
 CAPTURE = "capture"
+FAILS = gettext_noop("the capture of %(point)s fails its checksum")
 DOUBTFUL = "doubtful"
 BETWEEN = "lost-between"
 COLUMNS = ("time", "packets", "bytes")
@@ -207,7 +208,7 @@ def withhold(report: dict[str, Any], truths: Sequence[Truth], limit: float = LIM
         truth = known.get(point["name"])
         point["mirror"] = truth.as_json(limit) if truth else None
     lossy = {name: _reason(truth, limit) for name, truth in known.items() if truth.is_trusted(limit) is False}
-    lossy |= {row["name"]: f"the capture of {row['name']} fails its checksum" for row in report["points"] if is_doubtful(row)}
+    lossy |= {row["name"]: Message(FAILS, {"point": row["name"]}) for row in report["points"] if is_doubtful(row)}
     for path in [report["path"], *report["paths"]]:
         if path is None:
             continue

@@ -2,7 +2,7 @@
 
 from flowguard.models.enforcement import Enforcement, EnforcementEvent, Guard, NeverTouch
 from flowguard.models.identities import IdentityEntry
-from flowguard.models.sensors import ObservationPoint, Sensor, SensorStream, StreamGap, VerdictBatch
+from flowguard.models.sensors import ObservationPoint, Sensor, SensorShape, SensorStream, StreamGap, VerdictBatch
 from flowguard.models.verdicts import Observation, Verdict
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Observation",
     "ObservationPoint",
     "Sensor",
+    "SensorShape",
     "SensorStream",
     "StreamGap",
     "Verdict",

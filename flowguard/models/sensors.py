@@ -30,6 +30,22 @@ class Sensor(models.Model):
         return self.name
 
 
+class SensorShape(models.Model):
+    """What a sensor told last of neighbours, tunnels and bulk: `shape` of its batches, docs/traffic-shape.md.
+
+    A row of its own: who asks how the sensor is does not read it.
+    """
+
+    sensor = models.OneToOneField(Sensor, models.CASCADE, primary_key=True, related_name="shape")
+    received_at = models.DateTimeField()
+    sequence = models.BigIntegerField()
+    told = models.JSONField(_("what it told"))
+
+    class Meta:
+        verbose_name = _("shape of traffic")
+        verbose_name_plural = _("shapes of traffic")
+
+
 class ObservationPoint(models.Model):
     """Where traffic is copied.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowguard.domain.link_ends import bandwidth, disagreements
 from flowguard.sensor.tables import Read, count, table
 from policyhub.domain.message import gettext_noop
 
@@ -26,7 +27,9 @@ def neighbours_text(report: dict[str, Any], read: Read = gettext_noop) -> str:
         for neighbour in point["lldp"]
         for said in neighbour["dcbx"] or [None]
     ]  # fmt: skip
-    return table(read(TITLE), [read(head) for head in HEAD], rows, right=(9,))
+    text = table(read(TITLE), [read(head) for head in HEAD], rows, right=(9,))
+    notes = [(point["name"], found) for point in report["points"] for found in disagreements(point["lldp"])]
+    return "\n".join(filter(None, [text, *(f"  {point}: {found.read(read)}." for point, found in notes)]))
 
 
 def _dcbx(said: dict[str, Any] | None, read: Read) -> list[str]:
@@ -40,13 +43,3 @@ def _dcbx(said: dict[str, Any] | None, read: Read) -> list[str]:
         "-" if ets is None else bandwidth(ets) or read(NONE),
         "-" if roce is None else str(roce),
     ]
-
-
-def bandwidth(ets: dict[str, Any]) -> str:
-    """Classes with a share, each with the priorities that belong to it; empty without any."""
-    parts = []
-    for number, percent in enumerate(ets["percent"]):
-        priorities = [str(priority) for priority, owner in enumerate(ets["class_of"]) if owner == number]
-        if percent and priorities:
-            parts.append(f"{','.join(priorities)}: {percent} %")
-    return "; ".join(parts)

@@ -64,7 +64,7 @@ class Collector:
         found = self._system_clock()
         told["health"]["clock"] = found and asdict(found)
         is_due = self._clock() - self._spoke_at >= self._config.heartbeat_s
-        if not (told["verdicts"] or told["observations"] or self._spool.has_gaps() or is_due or bundle):
+        if not (told["verdicts"] or told["observations"] or told.get("shape") or self._spool.has_gaps() or is_due or bundle):
             return
         for part in _parts(told):
             if not self._spool.append(part):
@@ -91,6 +91,7 @@ def _parts(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
     nothing: list[dict[str, Any]] = []
     for some, seen in zip_longest(verdicts or [nothing], _packed(told["observations"]), fillvalue=nothing):
         yield {**told, "verdicts": some, "observations": seen}
+        told["shape"] = None  # told once
 
 
 def _packed(observations: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:

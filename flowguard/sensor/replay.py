@@ -12,6 +12,7 @@ from flowguard.sensor.contract import Engine
 SECOND_NS = 1_000_000_000
 # A pipe that a live source writes into is on time already.
 ON_TIME_NS = 5 * SECOND_NS
+POINTS_IN_TIME = ("at_ns", "from_ns", "to_ns", "first_ns", "last_ns")
 
 
 class ShiftedReplay:
@@ -46,8 +47,23 @@ class ShiftedReplay:
         for row in told["observations"]:
             row["start_ns"] += shift
             row["end_ns"] += shift
+        if told.get("shape"):
+            told["shape"] = _moved(told["shape"], shift)
         for verdict in told["verdicts"]:
             verdict["id"] = hashlib.sha256(f"{verdict['id']} {shift}".encode()).hexdigest()[:32]
             verdict["first_ns"] += shift
             verdict["last_ns"] += shift
             verdict["evidence"] = [*verdict["evidence"], {"kind": "replayed", "shift_ns": shift}]
+
+
+def _moved(value: Any, shift: int) -> Any:
+    """With every point in time in it moved; lengths of time stay."""
+    match value:
+        case dict():
+            return {
+                key: found + shift if key in POINTS_IN_TIME and isinstance(found, int) else _moved(found, shift)
+                for key, found in value.items()
+            }
+        case list():
+            return [_moved(item, shift) for item in value]
+    return value

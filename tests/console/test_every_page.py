@@ -18,7 +18,7 @@ from tests.support import sample_rows
 from tests.support.pages import NOT_PAGES, pages
 from tests.support.sample_rows import PASSWORD, Sample
 
-NAMES = tuple(sorted(pages(sample_rows.Sample(*[type("Row", (), {"pk": 1})()] * 13))))  # type: ignore[arg-type]
+NAMES = tuple(sorted(pages(sample_rows.Sample(*[type("Row", (), {"pk": 1, "sensor_id": 1})()] * 13))))  # type: ignore[arg-type]
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=", re.IGNORECASE)
 BUDGET = 28
 

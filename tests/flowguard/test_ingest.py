@@ -9,11 +9,12 @@ from django.test import override_settings
 from flowguard.actions import ingest, receive, sensors, verdict_rows
 from flowguard.actions.prune import prune
 from flowguard.domain.errors import BatchConflict
-from flowguard.models import IdentityEntry, Observation, ObservationPoint, Sensor, Verdict, VerdictBatch
+from flowguard.models import IdentityEntry, Observation, ObservationPoint, Sensor, SensorShape, Verdict, VerdictBatch
 from flowguard.queries.due import DECISIONS_AT_ONCE
 from policyhub.models import Realm
 from tests.support.batches import batch, new_stream, observation, source, verdict
 from tests.support.ingesting import NOW, later, queued, store, take  # noqa: F401
+from tests.support.sample_shape import shape
 
 pytestmark = pytest.mark.django_db
 State = VerdictBatch.State
@@ -145,6 +146,17 @@ def test_a_batch_that_ends_every_worker_is_stopped(queued):  # noqa: F811
     row.refresh_from_db()
     assert row.state == State.POISONED
     assert "workers ended" in row.error
+
+
+def test_the_shape_told_last_is_kept_whatever_order_batches_come_in(queued):  # noqa: F811
+    told = [store(batch(number, shape=shape(number)), later(seconds=number)) for number in (1, 2, 3)]
+    told.append(store(batch(4, shape=None), later(seconds=4)))
+    for row in (told[1], told[0], told[3]):
+        ingest.ingest(batch_id=row.pk, now=NOW)
+    kept = SensorShape.objects.get()
+    assert (kept.told, kept.sequence) == (shape(2), 2)
+    ingest.ingest(batch_id=told[2].pk, now=NOW)
+    assert SensorShape.objects.get().told == shape(3)
 
 
 def test_health_is_that_of_the_latest_batch(queued):  # noqa: F811

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from flowguard.domain.batch import canonical, digest, read_batch
 from flowguard.domain.errors import BadBatch
 from tests.support.batches import batch, observation, source, verdict
+from tests.support.sample_shape import shape
 
 
 def text(value):
@@ -62,6 +63,11 @@ WRONG = [
     (batch(observations=[observation(sources=[source("x", 0, 1)])]), "observations[0].sources[0].src"),
     (batch(observations=[observation(tcp=[{"dscp": 0}])]), "observations[0].tcp[0].data_segments"),
     (batch(gaps=[{"stream": "x"}]), "gaps[0].stream"),
+    (batch(shape={**shape(10**18), "points": [{**shape(10**18)["points"][0], "lldp": [{}]}]}), "shape.points[0].lldp[0].chassis"),
+    (
+        batch(shape={**shape(10**18), "behaviour": {"bulk": [{}], "bulk_total": 1, "groups": [], "left_out": 0}}),
+        "shape.behaviour.bulk[0].point",
+    ),
     (batch(health={"received": -1, "dropped": {}, "decode_errors": 0}), "health.received"),
     ([], "body"),
 ]

@@ -40,7 +40,7 @@ def vxlan(inner: Packet, mark: int = 0, vni: int = 5, src: str = "198.51.100.1")
 
 
 def capture(path: Path, frames: Iterable[Packet]) -> str:
-    return write_capture(path, [(SECOND + at * STEP, bytes(Ether() / frame)) for at, frame in enumerate(frames)])
+    return str(write_capture(path, [(SECOND + at * STEP, bytes(Ether() / frame)) for at, frame in enumerate(frames)]))
 
 
 def judged(points: list[tuple[str, str]], **options: Any) -> list[Verdict]:

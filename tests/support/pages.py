@@ -37,6 +37,7 @@ def pages(rows: Sample) -> dict[str, str]:
         "enforcements": "/enforcements/",
         "enforcements-detail": f"/enforcements/{rows.enforcement.pk}/",
         "sensors": "/sensors/",
+        "sensors-detail": f"/sensors/{rows.verdict.sensor_id}/",
     }
 
 

@@ -9,7 +9,16 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 
-from flowguard.models import IdentityEntry, NeverTouch, Observation, ObservationPoint, Sensor, StreamGap, VerdictBatch
+from flowguard.models import (
+    IdentityEntry,
+    NeverTouch,
+    Observation,
+    ObservationPoint,
+    Sensor,
+    SensorShape,
+    StreamGap,
+    VerdictBatch,
+)
 from policyhub.actions import counters
 from policyhub.actions.secrets import seal
 from policyhub.actions.sessions import LOGIN_REFUSED
@@ -20,6 +29,7 @@ from policyhub.domain import hit_ledger
 from policyhub.domain.message import Message
 from policyhub.domain.rules import Action
 from policyhub.models import ConfigSnapshot, Credential, Device, DeviceGroup, Exemption, Finding, HostKey, Realm, Sweep
+from tests.support.sample_shape import shape
 
 PASSWORD = "correct horse battery"
 NS = 1_000_000_000
@@ -267,6 +277,7 @@ def sensors(core: Device, now: datetime) -> Sensor:
     ObservationPoint.objects.create(sensor=sensor, name="in0", realm=core.realm, interface="mirror0")
     point = ObservationPoint.objects.create(sensor=sensor, name="out0", realm=core.realm, interface="mirror1", stands_behind=core)
     Sensor.objects.create(name="branch-2")
+    SensorShape.objects.create(sensor=sensor, received_at=now, sequence=1, told=shape(nanoseconds(now)))
     Observation.objects.create(
         point=point,
         start_ns=nanoseconds(now) - NS,

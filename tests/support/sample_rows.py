@@ -8,7 +8,17 @@ from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from flowguard.models import Enforcement, EnforcementEvent, Guard, IdentityEntry, ObservationPoint, Sensor, StreamGap, Verdict
+from flowguard.models import (
+    Enforcement,
+    EnforcementEvent,
+    Guard,
+    IdentityEntry,
+    ObservationPoint,
+    Sensor,
+    SensorShape,
+    StreamGap,
+    Verdict,
+)
 from policyhub.actions import audit
 from policyhub.actions.secrets import seal
 from policyhub.models import (
@@ -25,7 +35,18 @@ from policyhub.models import (
     Schedule,
 )
 from tests.support.sample_incident import SPEC, change, incident, timeline, verdict
-from tests.support.sample_network import PASSWORD, devices, findings, identities, inventory, queue_counters, sensors, users
+from tests.support.sample_network import (
+    PASSWORD,
+    devices,
+    findings,
+    identities,
+    inventory,
+    nanoseconds,
+    queue_counters,
+    sensors,
+    users,
+)
+from tests.support.sample_shape import shape
 
 __all__ = ["PASSWORD", "SPEC", "Sample", "findings", "more_of_everything", "sample", "verdict"]
 
@@ -133,6 +154,7 @@ def more_of_everything(rows: Sample, sensor: Sensor, now: datetime, number: int)
     more_enforcements(rows, sensor, now, number, device, stuck, asked)
     IdentityEntry.objects.create(realm=realm, prefix=f"10.99.{number}.0/24", name=f"more {number}")
     extra = Sensor.objects.create(name=f"sensor-{number}", group=rows.device.group, last_seen_at=now, judging=True)
+    SensorShape.objects.filter(sensor=sensor).update(told=shape(nanoseconds(now), rows=number + 2))
     ObservationPoint.objects.create(sensor=extra, name="in0", realm=realm, device=device, stands_behind=rows.device)
     StreamGap.objects.create(
         sensor=extra, stream=uuid.UUID(int=number), from_sequence=1, to_sequence=2, reason="spool-full", noticed_at=now

@@ -9,8 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from flowguard.actions.identities import RemovesMuch, import_identities
-from flowguard.console import pages_view
+from flowguard.console import pages_view, shape_view
 from flowguard.console.forms import SINCE, IdentityFilterForm, IdentityUploadForm, VerdictFilterForm
+from flowguard.models import Sensor
 from flowguard.queries import identities_listing
 from flowguard.queries import verdicts as verdict_queries
 from flowguard.queries.verdicts import VerdictFilter
@@ -77,3 +78,9 @@ def upload(request: HttpRequest) -> HttpResponse:
 @page("flowguard.view_sensor")
 def sensors(request: HttpRequest) -> HttpResponse:
     return render(request, "console/sensors.html", pages_view.sensors(timezone.now()))
+
+
+@page("flowguard.view_sensor")
+def sensor(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Sensor, pk=pk)
+    return render(request, "console/sensor.html", shape_view.sensor(row))

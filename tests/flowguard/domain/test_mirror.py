@@ -132,7 +132,7 @@ def test_above_the_limit_losses_and_delays_are_withheld_and_matches_stay():
     told = report()
     withhold(told, [compare(inspected(990, 7, 1000), read_counters(CSV, "c.csv"))])
     path = told["path"]
-    assert path["withheld"] == ["the mirror of core lost 0.50 % (limit 0.1 %, by counters)"]
+    assert list(map(str, path["withheld"])) == ["the mirror of core lost 0.50 % (limit 0.1 %, by counters)"]
     assert (path["lost"], path["matched"], path["fault"], path["other_faults"]) == (None, 9, None, [])
     assert path["directions"][0]["by_dscp"]["46"] == {
         "matched": 9,
@@ -153,7 +153,7 @@ def test_what_a_capture_dropped_itself_withholds_losses_of_media_and_places_too(
     told = report()
     told["points"][1]["capture"]["dropped"] = 100
     withhold(told, [])
-    assert told["path"]["withheld"] == ["the capture of srv lost 10.00 % itself (limit 0.1 %)"]
+    assert list(map(str, told["path"]["withheld"])) == ["the capture of srv lost 10.00 % itself (limit 0.1 %)"]
     assert (told["points"][0]["mirror"], told["points"][1]["mirror"]["basis"]) == (None, "capture")
     assert [row["lost"] for row in told["media"]] == [3, None] and told["media"][1]["mos"] is None
     assert told["flows"][0]["rtp"] == {"lost": None, "mos": None, "mos_assumes": None}
@@ -165,7 +165,7 @@ def test_a_capture_that_fails_its_checksum_claims_no_loss_and_one_that_ended_ear
         told = report()
         told["points"][1]["damage"] = damage
         withhold(told, [])
-        assert (told["path"]["withheld"], told["path"]["lost"] is None) == (withheld, damage == "doubtful")
+        assert (list(map(str, told["path"]["withheld"])), told["path"]["lost"] is None) == (withheld, damage == "doubtful")
         assert (told["media"][1]["lost"] is None) == (damage == "doubtful")
 
 

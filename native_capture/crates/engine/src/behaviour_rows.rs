@@ -1,13 +1,16 @@
 //! `behaviour` of `policyhub.flows/1`.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use nc_detect::ServerPort;
 use nc_flow::{address, protocol, Pace, PaceKey, PACE_STEP_BITS};
 use serde::Serialize;
 
+use crate::account::Ground;
 use crate::behaviour::{groups, ways, Grid, Group, Host};
 use crate::core::Core;
+use crate::flows::Paces;
 
 /// Rows without a wish for fewer, and those whose rhythm is looked for.
 const ROWS: usize = 1_000;
@@ -22,6 +25,12 @@ pub(crate) struct BehaviourRow<'a> {
     bulk: Vec<BulkRow<'a>>,
     groups: Vec<GroupRow<'a>>,
     left_out: u64,
+}
+
+impl BehaviourRow<'_> {
+    pub fn keep_groups(&mut self, most: usize) {
+        self.groups.truncate(most);
+    }
 }
 
 /// One way between two hosts and a service, all its connections. `filled`: see [`Pace::filled`]; `on_share`: steps with packets from the
@@ -63,17 +72,20 @@ struct GroupRow<'a> {
     period_ns: Option<u64>,
     first_ns: u64,
     last_ns: u64,
-    named: Vec<&'a str>,
+    named: Vec<String>,
 }
 
-/// `paces`: by key, ascending.
+/// What payload shows, with the two hosts whose conversation does.
+pub(crate) type Named = BTreeSet<(Host, Host, String)>;
+
+/// `named`: see [`inside`].
 pub(crate) fn row<'a>(
-    core: &'a Core,
-    paces: &[(PaceKey, Pace)],
-    left_out: u64,
+    ground: &'a Ground,
+    named: impl Fn(&Group) -> Vec<String>,
+    paces: &Paces,
     top: Option<usize>,
 ) -> BehaviourRow<'a> {
-    let step_ns = 1 << PACE_STEP_BITS;
+    let (step_ns, left_out, paces) = (1 << PACE_STEP_BITS, paces.overflow, &paces.all);
     let Some(grid) = Grid::over(paces.iter().map(|(_, pace)| pace)) else {
         return BehaviourRow { step_ns, left_out, ..BehaviourRow::default() };
     };
@@ -82,25 +94,25 @@ pub(crate) fn row<'a>(
     largest.truncate(top.unwrap_or(ROWS));
     let bulk = largest.into_iter().enumerate().map(|(place, (key, pace))| {
         let period_ns = if place < WITH_RHYTHM { grid.period_ns(std::iter::once(pace)) } else { None };
-        bulk_row(core, key, pace, period_ns)
+        bulk_row(ground, key, pace, period_ns)
     });
     let groups = groups(&grid, &ways(&grid, paces));
     BehaviourRow {
         step_ns,
         bulk_total: paces.len(),
         bulk: bulk.collect(),
-        groups: groups.iter().map(|group| group_row(core, group)).collect(),
+        groups: groups.iter().map(|group| group_row(ground, named(group), group)).collect(),
         left_out,
     }
 }
 
-fn bulk_row<'a>(core: &'a Core, key: &PaceKey, pace: &Pace, period_ns: Option<u64>) -> BulkRow<'a> {
+fn bulk_row<'a>(ground: &'a Ground, key: &PaceKey, pace: &Pace, period_ns: Option<u64>) -> BulkRow<'a> {
     let steps = pace.steps.first().zip(pace.steps.last()).map_or(1, |(first, last)| last.0 - first.0 + 1);
     BulkRow {
-        point: &core.points[usize::from(key.point)].name,
+        point: ground.places.get(usize::from(key.point)).map_or("", |place| &place.name),
         src: address(key.version, key.src),
         dst: address(key.version, key.dst),
-        identity: core.ground.name_of(key.point, key.version, key.src),
+        identity: ground.name_of(key.point, key.version, key.src),
         proto: protocol(key.proto).into_owned(),
         server_port: if key.server_port == 0 { ServerPort::Ephemeral } else { ServerPort::Number(key.server_port) },
         to_server: key.to_server,
@@ -116,10 +128,10 @@ fn bulk_row<'a>(core: &'a Core, key: &PaceKey, pace: &Pace, period_ns: Option<u6
     }
 }
 
-fn group_row<'a>(core: &'a Core, group: &Group) -> GroupRow<'a> {
+fn group_row<'a>(ground: &'a Ground, named: Vec<String>, group: &Group) -> GroupRow<'a> {
     let host = |((_, version, host), point): &(Host, u16)| HostRow {
         address: address(*version, *host),
-        identity: core.ground.name_of(*point, *version, *host),
+        identity: ground.name_of(*point, *version, *host),
     };
     GroupRow {
         hosts: group.hosts.iter().map(host).collect(),
@@ -130,14 +142,13 @@ fn group_row<'a>(core: &'a Core, group: &Group) -> GroupRow<'a> {
         period_ns: group.period_ns,
         first_ns: group.first_ns,
         last_ns: group.last_ns,
-        named: named(core, group),
+        named,
     }
 }
 
-/// Signatures of conversations inside the group that are still in the tables.
-fn named<'a>(core: &'a Core, group: &Group) -> Vec<&'a str> {
-    let is_in = |host: Host| group.hosts.iter().any(|(known, _)| *known == host);
-    let mut names: Vec<&str> = Vec::new();
+/// Signatures of conversations that are still in the tables.
+pub(crate) fn named(core: &Core) -> Named {
+    let mut all = Named::new();
     for (number, _) in core.flows.iter() {
         let (flows, place) = core.flows.at(number);
         let tally = flows.tally(place);
@@ -145,13 +156,18 @@ fn named<'a>(core: &'a Core, group: &Group) -> Vec<&'a str> {
             continue;
         }
         let key = flows.key(place);
-        if [key.src, key.dst].iter().all(|host| is_in((key.realm, key.version, *host))) {
-            names.extend(core.ground.signatures_in(tally).map(|(signature, _)| signature.name.as_str()));
-        }
+        let [src, dst] = [key.src, key.dst].map(|host| (key.realm, key.version, host));
+        all.extend(core.ground.signatures_in(tally).map(|(signature, _)| (src, dst, signature.name.clone())));
     }
-    names.sort_unstable();
-    names.dedup();
-    names
+    all
+}
+
+/// What payload shows between hosts of the group, each name once.
+pub(crate) fn inside(named: &Named, group: &Group) -> Vec<String> {
+    let is_in = |host: &Host| group.hosts.iter().any(|(known, _)| known == host);
+    let inside = named.iter().filter(|(src, dst, _)| is_in(src) && is_in(dst));
+    let names: BTreeSet<&String> = inside.map(|(.., name)| name).collect();
+    names.into_iter().cloned().collect()
 }
 
 fn rounded(value: f64) -> f64 {

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nc_decode::Packet;
 use nc_flow::Signatures;
 use nc_source::{CaptureFile, SourceError, StampedBy};
 
-use crate::look::looked;
+use crate::look::{looked, Looked};
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
@@ -35,8 +34,8 @@ pub(crate) trait Feed: Send {
     fn lanes(&self) -> usize {
         1
     }
-    /// Hand over what has come: (lane, packet), each lane's in its own order. Returns how many.
-    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize;
+    /// Hand over what has come: (lane, frame), each lane's in its own order. Returns how many.
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Looked)) -> usize;
     fn taken(&mut self, point: usize) -> Taken;
     /// Whose clock is to stamp its frames; None for files, whose clock nobody knows.
     fn stamped_by(&self, _point: usize) -> Option<StampedBy> {
@@ -68,7 +67,7 @@ pub(crate) struct FileFeed {
 struct Played {
     path: PathBuf,
     file: CaptureFile,
-    next: Option<Packet>,
+    next: Option<Looked>,
     taken: Taken,
 }
 
@@ -100,7 +99,7 @@ impl FileFeed {
 
     /// Packet time that has come by now.
     fn due_ns(&mut self) -> u64 {
-        let first = self.files.iter().filter_map(|played| Some(played.next?.ts_ns)).min();
+        let first = self.files.iter().filter_map(|played| Some(played.next.as_ref()?.packet.ts_ns)).min();
         let (began, first) = *self.began.get_or_insert_with(|| (Instant::now(), first.unwrap_or(0)));
         first.saturating_add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
@@ -111,13 +110,13 @@ impl Feed for FileFeed {
         std::thread::sleep(WAIT);
     }
 
-    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let due_ns = self.due_ns();
         let mut read = 0;
         for number in 0..self.files.len() {
             for _ in 0..BURST {
-                let Some(packet) = self.files[number].next.filter(|packet| packet.ts_ns <= due_ns) else { break };
-                sink(number, packet);
+                let Some(frame) = self.files[number].next.take_if(|frame| frame.packet.ts_ns <= due_ns) else { break };
+                sink(number, frame);
                 self.files[number].taken.received += 1;
                 read += 1;
                 self.step(number);

@@ -11,6 +11,25 @@ use crate::core::NO_FLOW;
 /// Tables where a capture may be shared out: more than threads, so that one large flow does not make all of them wait.
 pub(crate) const SHARDS: usize = 8;
 
+/// By key, ascending; and steps that found no room.
+#[derive(Clone, Default)]
+pub(crate) struct Paces {
+    pub all: Vec<(PaceKey, Pace)>,
+    pub overflow: u64,
+}
+
+impl Paces {
+    pub fn joined(parts: impl Iterator<Item = (Vec<(PaceKey, Pace)>, u64)>) -> Self {
+        let (mut all, mut overflow) = (BTreeMap::<PaceKey, Pace>::new(), 0);
+        for (paces, lost) in parts {
+            paces.into_iter().for_each(|(key, pace)| all.entry(key).or_default().merge(pace));
+            overflow += lost;
+        }
+        all.values_mut().for_each(Pace::settle);
+        Self { all: all.into_iter().collect(), overflow }
+    }
+}
+
 /// A flow's number here is its number in its table with the number of the table put in above the bit of the direction.
 pub(crate) struct Flows {
     tables: Vec<FlowTable>,
@@ -144,15 +163,14 @@ impl Flows {
         self.tables.iter_mut().for_each(|table| table.follow_paces(each));
     }
 
-    /// How bulk came and went, by key; and steps that found no room. Once, at the end.
-    pub fn paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
-        let (mut all, mut overflow) = (BTreeMap::<PaceKey, Pace>::new(), 0);
-        for (paces, lost) in self.tables.iter_mut().map(FlowTable::paces) {
-            paces.into_iter().for_each(|(key, pace)| all.entry(key).or_default().merge(pace));
-            overflow += lost;
-        }
-        all.values_mut().for_each(Pace::settle);
-        (all.into_iter().collect(), overflow)
+    /// How bulk came and went; once, at the end.
+    pub fn paces(&mut self) -> Paces {
+        Paces::joined(self.tables.iter_mut().map(FlowTable::paces))
+    }
+
+    /// And since this was asked last.
+    pub fn take_paces(&mut self) -> Paces {
+        Paces::joined(self.tables.iter_mut().map(FlowTable::take_paces))
     }
 
     /// Packets of flows that found no room.

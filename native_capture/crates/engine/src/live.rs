@@ -16,10 +16,12 @@ use crate::core::{Core, Size, IDLE_NS};
 use crate::crew::lock;
 use crate::feed::{Feed, FileFeed};
 use crate::lane::{earliest, Lane};
+use crate::look::Looked;
 use crate::outbox::{Health, Outbox, PointHealth, Stamps};
 use crate::queues::Queues;
 use crate::recording::{Exporting, Form};
 use crate::ring_feed::{RingFeed, SharedFeed};
+use crate::shape::{Draft, Shapes, PACE_STEPS};
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -241,6 +243,9 @@ struct Worker {
     losing: Vec<bool>,
     health: Health,
     exporting: Option<Exporting>,
+    shapes: Shapes,
+    /// Writes down what was drafted last.
+    writer: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
 }
 
@@ -254,8 +259,10 @@ impl Worker {
         let health = Health { engine: env!("CARGO_PKG_VERSION"), points: points.collect(), ..Health::default() };
         let lanes = (0..names.len() * feed.lanes()).map(|_| Lane::default()).collect();
         let losing = vec![false; names.len()];
-        let core = Core::new(names, SIZE, signatures);
-        Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, exporting: None, shared }
+        let mut core = Core::new(names, SIZE, signatures);
+        core.flows.follow_paces(PACE_STEPS);
+        let (exporting, writer, shapes) = (None, None, Shapes::new(names.len()));
+        Self { core, feed, lanes, newest_ns: 0, quiet: 0, losing, health, exporting, shapes, writer, shared }
     }
 
     fn set_bundle(&mut self, bundle: Arc<Bundle>) {
@@ -278,9 +285,11 @@ impl Worker {
             if self.feed.is_over() && self.quiet > QUIET_WAITS && !ended {
                 ended = true;
                 self.core.finish();
+                self.shapes.hurry();
             }
             self.publish();
             self.export(false);
+            self.tell_shape();
             if self.quiet > 0 && self.quiet % LOOK_WAITS == 0 {
                 if let Some(why) = self.feed.trouble() {
                     lock(&self.shared.outbox).failed = Some(why);
@@ -309,9 +318,9 @@ impl Worker {
 
     /// Take everything that waits, and the counters.
     fn read(&mut self) -> usize {
-        let Self { core, feed, lanes, newest_ns, losing, .. } = self;
+        let Self { core, feed, lanes, newest_ns, losing, shapes, .. } = self;
         let each = feed.lanes();
-        let read = feed.read(&mut |lane, packet| {
+        let read = feed.read(&mut |lane, Looked { packet, beside }| {
             let number = lane / each;
             *newest_ns = (*newest_ns).max(packet.ts_ns);
             if losing[number] {
@@ -319,6 +328,10 @@ impl Worker {
                 core.dropped(number, packet.ts_ns);
             }
             lanes[lane].push(packet);
+            if let Some(mut beside) = beside {
+                shapes.note(number, &mut beside);
+                beside.carried.into_iter().for_each(|inner| lanes[lane].push_carried(inner));
+            }
         });
         for (number, point) in self.health.points.iter_mut().enumerate() {
             let taken = self.feed.taken(number);
@@ -343,8 +356,28 @@ impl Worker {
                 break;
             }
             let Some(packet) = self.lanes[lane].pop() else { break };
-            self.core.packet((lane / each) as u16, &packet);
+            let number = (lane / each) as u16;
+            self.core.packet(number, &packet);
+            while let Some(inner) = self.lanes[lane].pop_carried(packet.ts_ns) {
+                self.core.carried(number, &inner);
+            }
         }
+    }
+
+    /// Neighbours, tunnels and bulk, unless they are still being written: then it is asked again.
+    fn tell_shape(&mut self) {
+        if self.writer.as_ref().is_some_and(|writer| !writer.is_finished()) {
+            return;
+        }
+        let Some(draft) = self.shapes.step(&mut self.core, self.newest_ns) else { return };
+        let shared = Arc::clone(&self.shared);
+        let write = move |draft: Draft| {
+            let told = draft.write();
+            lock(&shared.outbox).shape = Some(told);
+            shared.ready.notify_all();
+        };
+        // Without a thread it is told next time.
+        self.writer = std::thread::Builder::new().name("shape".into()).spawn(move || write(draft)).ok();
     }
 
     /// Put finished work and the counters where the owner finds them.

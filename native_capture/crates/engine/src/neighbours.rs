@@ -16,7 +16,7 @@ const NETWORK_ADDRESS: u8 = 5;
 
 /// One row of `points[].lldp`. `ttl_s` 0: it takes back what it said. `complete`: its last frame was read to the end; otherwise what
 /// is null or missing may have stood there.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Neighbour {
     chassis: String,
     port: String,
@@ -31,7 +31,7 @@ pub(crate) struct Neighbour {
 }
 
 /// `roce_priority`: what applications say of RoCEv2, null where they say nothing or several things.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct DcbxRow {
     dialect: &'static str,
     pfc: Option<PfcRow>,
@@ -41,7 +41,7 @@ struct DcbxRow {
     roce_priority: Option<u8>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct PfcRow {
     enabled: Vec<u8>,
     willing: bool,
@@ -49,7 +49,7 @@ struct PfcRow {
 }
 
 /// `class_of`: by priority; `percent` and `algorithm`: by class. A CEE group 15 has no limit.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct EtsRow {
     willing: Option<bool>,
     classes: Option<u8>,
@@ -58,7 +58,7 @@ struct EtsRow {
     algorithm: Option<Vec<&'static str>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct ApplicationRow {
     selector: String,
     protocol: u16,
@@ -85,12 +85,21 @@ pub(crate) fn neighbour(packet: &Packet, bytes: &[u8]) -> Option<Neighbour> {
     })
 }
 
+impl Neighbour {
+    /// The same, another time.
+    fn says_as(&self, other: &Self) -> bool {
+        let timeless = |row: &Self| Self { frames: 0, last_ns: 0, ..row.clone() };
+        timeless(self) == timeless(other)
+    }
+}
+
 /// The newest of each sender, which its chassis and port name (802.1AB, 9.2.2.1: the MSAP identifier). `overflow`: frames of senders
 /// beyond [`MOST`].
 #[derive(Default)]
 pub(crate) struct Neighbours {
     by_sender: BTreeMap<(String, String), Neighbour>,
     pub overflow: u64,
+    has_news: bool,
 }
 
 impl Neighbours {
@@ -100,16 +109,28 @@ impl Neighbours {
         match self.by_sender.get_mut(&key) {
             Some(old) if old.last_ns > new.last_ns => old.frames += new.frames,
             Some(old) => {
+                self.has_news |= !old.says_as(&new);
                 new.frames += old.frames;
                 *old = new;
             }
-            None if has_room => drop(self.by_sender.insert(key, new)),
+            None if has_room => {
+                self.has_news = true;
+                self.by_sender.insert(key, new);
+            }
             None => self.overflow += 1,
         }
     }
 
     pub fn rows(&self) -> Vec<&Neighbour> {
         self.by_sender.values().collect()
+    }
+
+    /// Whether somebody came, went, or says something else than when this was asked last. Who has not said it again in time is forgotten
+    /// (802.1AB, 9.2.7: rxInfoAge).
+    pub fn take_news(&mut self, now_ns: u64) -> bool {
+        let before = self.by_sender.len();
+        self.by_sender.retain(|_, row| row.last_ns.saturating_add(u64::from(row.ttl_s) * 1_000_000_000) >= now_ns);
+        std::mem::take(&mut self.has_news) | (self.by_sender.len() < before)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use nc_detect::Verdict;
 use nc_source::StampedBy;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::feed::Taken;
 use crate::observe::Observation;
@@ -21,6 +22,7 @@ struct Body<'a> {
     verdicts: Vec<Verdict>,
     observations: VecDeque<Observation>,
     health: &'a Health,
+    shape: Option<Value>,
 }
 
 /// Since the start. `dropped.kernel`: frames for which a ring had no room. `given_up`: finished work nobody collected.
@@ -93,6 +95,8 @@ impl Stamps {
 pub(crate) struct Outbox {
     pub bundle: Option<String>,
     pub health: Health,
+    /// Newest word of neighbours, tunnels and bulk, see [`crate::shape`].
+    pub shape: Option<Value>,
     /// Why the engine ended, as one line.
     pub failed: Option<String>,
     latest: HashMap<String, Verdict>,
@@ -102,7 +106,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty() && self.observations.is_empty()
+        self.order.is_empty() && self.observations.is_empty() && self.shape.is_none()
     }
 
     /// A newer revision takes the place of one that was not collected.
@@ -140,6 +144,7 @@ impl Outbox {
             verdicts: order.iter().filter_map(|id| self.latest.remove(id)).collect(),
             observations: std::mem::take(&mut self.observations),
             health: &self.health,
+            shape: self.shape.take(),
         };
         // Every key is a string and every value a plain number, string or list: serialising cannot fail.
         serde_json::to_vec(&body).unwrap_or_default()

@@ -4,14 +4,14 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use nc_decode::{Packet, Tunnel};
+use nc_decode::Packet;
 use nc_flow::Signatures;
 use nc_source::{CaptureFile, Drops, Frame, Lengths, SourceError};
 
-use crate::carried::{carried, Carried};
-use crate::look::look;
+use crate::carried::Carried;
+use crate::look::{beside, look};
 use crate::names::{told, Told};
-use crate::neighbours::{neighbour, Neighbour};
+use crate::neighbours::Neighbour;
 
 /// Packets of a block that is read in the caller's thread, and in one of its own.
 const HERE: usize = 32;
@@ -49,11 +49,9 @@ impl Block {
                 self.told.push((at, told));
             }
         }
-        if packet.tunnel != Tunnel::None {
-            self.carried.extend(carried(packet, frame.bytes, signatures).into_iter().map(|inner| (at, inner)));
-        }
-        if packet.is_lldp {
-            self.neighbours.extend(neighbour(packet, frame.bytes));
+        if let Some(beside) = beside(packet, frame.bytes, signatures) {
+            self.carried.extend(beside.carried.into_iter().map(|inner| (at, inner)));
+            self.neighbours.extend(beside.neighbour);
         }
         if (frame.bytes.len() as u64) < u64::from(frame.frame_len) {
             self.cut += 1;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use nc_decode::proto;
 use nc_detect::{ServerPort, Verdict};
 use nc_flow::{
-    address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Pace, PaceKey, Signature, Strength, TcpCounts,
-    Transport, Visibility,
+    address, protocol, ClassTotals, DscpCount, Flow, FlowTable, Signature, Strength, TcpCounts, Transport, Visibility,
 };
 use nc_source::{Drops, Lengths, SourceError};
 use serde::{Serialize, Serializer};
 
 use crate::account::Ground;
-use crate::behaviour_rows::{self, BehaviourRow};
+use crate::behaviour_rows::{self, inside, named, BehaviourRow};
 use crate::carried::CarriedRow;
 use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
 use crate::damage::{damage, tell};
+use crate::flows::Paces;
 use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
@@ -200,14 +200,14 @@ struct Ends<'a> {
 }
 
 /// Of a run: the largest of the flows that are in the table no more, sums, and how bulk came and went with the steps that found no room.
-pub(crate) type Kept = (Vec<Largest>, Sums, (Vec<(PaceKey, Pace)>, u64));
+pub(crate) type Kept = (Vec<Largest>, Sums, Paces);
 
 pub(crate) fn write(
     core: &Core,
     inputs: &[Input],
     mut verdicts: Vec<Verdict>,
     top: Option<usize>,
-    (largest, sums, (paces, left_out)): Kept,
+    (largest, sums, paces): Kept,
 ) -> Vec<u8> {
     let (gone, kept) = Largest::of(core, largest);
     let captures = core.points.iter().zip(inputs);
@@ -241,7 +241,7 @@ pub(crate) fn write(
         path: if core.points.len() == 2 { paths.pop() } else { None },
         paths,
         roce: roce_rows::report(core, top),
-        behaviour: behaviour_rows::row(core, &paces, left_out, top),
+        behaviour: behaviour_rows::row(&core.ground, |group| inside(&named(core), group), &paces, top),
         overflow: Overflow {
             flows: core.flows.overflow(),
             in_flight: core.matcher.as_ref().map_or(0, |matcher| matcher.overflow()),

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nc_decode::Packet;
 use nc_flow::Signatures;
 use nc_source::{lost, wait_readable, Lost, Ring, RingStats, StampedBy};
 
 use crate::feed::{Feed, Taken, WAIT};
-use crate::look::looked;
+use crate::look::{looked, Looked};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Packets that a reading thread hands over at once, and handings that may wait: beyond that the rings fill, and the kernel counts what it drops.
@@ -78,7 +77,7 @@ impl Feed for RingFeed {
         wait_readable(&self.rings, WAIT.as_millis() as i32);
     }
 
-    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let mut read = 0;
         for (number, ring) in self.rings.iter_mut().enumerate() {
             read += ring.drain(|frame| sink(number, looked(frame, &self.signatures)));
@@ -113,7 +112,7 @@ fn trouble<'a>(mut interfaces: impl Iterator<Item = &'a str>) -> Option<String> 
 /// What a reading thread took from one ring, and the ring's counters then.
 struct Hand {
     lane: usize,
-    packets: Vec<Packet>,
+    packets: Vec<Looked>,
     stats: RingStats,
 }
 
@@ -157,7 +156,7 @@ impl SharedFeed {
         Ok(feed)
     }
 
-    fn take(&mut self, hand: Hand, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+    fn take(&mut self, hand: Hand, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let stats = &mut self.stats[hand.lane];
         *stats = RingStats { received: stats.received + hand.packets.len() as u64, ..hand.stats };
         let read = hand.packets.len();
@@ -193,7 +192,7 @@ impl Feed for SharedFeed {
         self.stats.len() / self.interfaces.len()
     }
 
-    fn read(&mut self, sink: &mut dyn FnMut(usize, Packet)) -> usize {
+    fn read(&mut self, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let mut read = 0;
         for _ in 0..HANDS {
             let next = self.hand.take().or_else(|| self.hands.as_ref()?.try_recv().ok());

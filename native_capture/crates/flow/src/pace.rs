@@ -18,6 +18,8 @@ const HEADERS: u64 = 52;
 const PACKET: u64 = 1_500;
 /// Conversations followed at once.
 const FOLLOWED: usize = 1 << 16;
+/// Ways told between two askings.
+const KEYS: usize = 1 << 16;
 
 /// One way between two hosts. `server_port`: 0 for one that only a client would have; `to_server`: it goes there; `dscp`: None for
 /// conversations with several marks.
@@ -87,10 +89,12 @@ struct Taken {
     segments: u32,
 }
 
-/// Of one table. `is_on`: somebody will ask; `room`: steps that may still be kept, `overflow`: those that were not.
+/// Of one table. `is_on`: somebody will ask; `most`: steps kept between two askings, `room`: those
+/// that still may be, `overflow`: those that were not.
 #[derive(Default)]
 pub(crate) struct Paces {
     is_on: bool,
+    most: usize,
     room: usize,
     open: HashMap<u32, Taken, KeyedState>,
     all: HashMap<PaceKey, Pace, KeyedState>,
@@ -99,7 +103,7 @@ pub(crate) struct Paces {
 
 impl Paces {
     pub fn of(room: usize) -> Self {
-        Self { is_on: true, room, ..Self::default() }
+        Self { is_on: true, most: room, room, ..Self::default() }
     }
 
     /// A step of this direction is over, the one of its last packet.
@@ -116,8 +120,9 @@ impl Paces {
         if packets < LEAST_PACKETS || bytes < LEAST_SIZE * packets {
             return;
         }
+        let key = key_of(talk, flow, number);
         let is_new = !self.open.contains_key(&number);
-        if is_new && self.open.len() >= FOLLOWED {
+        if self.all.len() >= KEYS && !self.all.contains_key(&key) || is_new && self.open.len() >= FOLLOWED {
             self.overflow += 1;
             return;
         }
@@ -132,7 +137,7 @@ impl Paces {
         if more.packets == 0 {
             return;
         }
-        let pace = self.all.entry(key_of(talk, flow, number)).or_default();
+        let pace = self.all.entry(key).or_default();
         pace.merge(Pace {
             connections: u64::from(is_new),
             packets: more.packets,
@@ -161,9 +166,10 @@ impl Paces {
         }
     }
 
-    pub fn hand_over(&mut self) -> Vec<(PaceKey, Pace)> {
-        self.open.clear();
-        self.all.drain().collect()
+    /// What was taken over since this was asked last; and steps that found no room then.
+    pub fn hand_over(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
+        self.room = self.most;
+        (self.all.drain().collect(), std::mem::take(&mut self.overflow))
     }
 }
 

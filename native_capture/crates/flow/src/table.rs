@@ -344,7 +344,12 @@ impl FlowTable {
     pub fn paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
         let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
         talks.for_each(|(number, talk)| self.paces.end(talk, number as u32));
-        (self.paces.hand_over(), self.paces.overflow)
+        self.paces.hand_over()
+    }
+
+    /// What was followed since this was asked last, of conversations that go on up to their last whole step; and steps that found no room.
+    pub fn take_paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
+        self.paces.hand_over()
     }
 
     fn forget(&mut self, number: u32, why: Gone) {

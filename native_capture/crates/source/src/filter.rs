@@ -11,7 +11,14 @@ const LIBRARIES: [&CStr; 2] = [c"libpcap.so.1", c"libpcap.so.0.8"];
 const NETMASK_UNKNOWN: c_uint = u32::MAX;
 /// Longest program that the kernel takes (BPF_MAXINSNS).
 const MOST: usize = 4_096;
+/// Classic BPF: return, load a half word, jump if equal; where the kernel says a frame's EtherType (SKF_AD_PROTOCOL).
 const RETURN: u16 = 0x06;
+const LOAD: u16 = 0x28;
+const JUMP: u16 = 0x15;
+const ETHERTYPE: u32 = 0xffff_f000;
+/// A neighbour's word is short, rare and worth nothing when it is cut.
+const LLDP: u32 = 0x88cc;
+const WHOLE: u32 = 1_600;
 
 /// DLT_* of a frame that begins with an Ethernet header, and of one that begins with the IP header.
 pub(crate) const ETHERNET: c_int = 1;
@@ -38,9 +45,10 @@ struct Library {
     close: Close,
 }
 
-/// Keep `snaplen` bytes of every frame.
+/// Keep `snaplen` bytes of every frame, and LLDP whole.
 pub(crate) fn everything(snaplen: u32) -> Vec<libc::sock_filter> {
-    vec![libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: snaplen }]
+    let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+    vec![step(LOAD, 0, ETHERTYPE), step(JUMP, 1, LLDP), step(RETURN, 0, snaplen.max(WHOLE)), step(RETURN, 0, snaplen)]
 }
 
 /// Keep `snaplen` bytes of the frames that `expression` describes. The error says what is wrong with it, and the cure.
