@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from policyhub.domain.qos import Policer
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in, percentage, rate_bps
@@ -100,6 +100,12 @@ def read_police_line(policer: Policer, words: Words, whole: bool = True) -> Poli
     return replace(policer, exceed_action=action) if kind.startswith("exceed") else policer
 
 
+def _has_second_burst(told: list[str]) -> bool:
+    """`police 8000000 16000 24000 ..`: rate, normal and maximum burst; two alike are one bucket."""
+    numbers = [word for word in takewhile(lambda word: word not in ACTIONS, told) if is_decimal(word)]
+    return len(numbers) > 2 and numbers[2] != numbers[1]
+
+
 def has_no_field(words: list[str], policer: Policer) -> bool:
     """Whether a line of a policer says more than a Policer holds.
 
@@ -108,7 +114,7 @@ def has_no_field(words: list[str], policer: Policer) -> bool:
     told = [word.lower() for word in words]
     if told[0] not in ("police", *ACTIONS):
         return False
-    if not SECOND.isdisjoint(told) or told.count("rate") > 1:
+    if not SECOND.isdisjoint(told) or told.count("rate") > 1 or _has_second_burst(told):
         return True
     exceeding = policer.exceed_action.lower().split()[:1]
     for word, then in pairwise(told):

@@ -59,6 +59,7 @@ class IosReading:
     pools: list[AddressObject] = field(default_factory=list)
     policies: list[Policy] = field(default_factory=list)
     tables: dict[str, dict[int, int]] = field(default_factory=dict)
+    table_defaults: dict[str, int | None] = field(default_factory=dict)
     table_lines: dict[str, tuple[int, ...]] = field(default_factory=dict)
     default_marks: dict[str, QosClass] = field(default_factory=dict)
 

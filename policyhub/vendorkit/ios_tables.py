@@ -11,18 +11,23 @@ from policyhub.vendorkit.ios_reading import IosReading
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
 
 FIELDS = {"cos": "pcp", "dscp": "dscp", "qos-group": "class", "traffic-class": "class", "precedence": "precedence"}
+VALUES = {"pcp": 8, "precedence": 8, "dscp": 64, "class": 100}  # how many the field has
+COPY = -1
 USE = re.compile(
     r"\b(?P<to>cos|dscp|precedence|qos-group|traffic-class) (?P<from>cos|dscp|precedence|qos-group) table (?P<name>\S+)"
 )
 
 
 def read_table_map(reading: IosReading, block: Block) -> None:
-    """`table-map NAME / [map] from N to M / default copy|ignore|N`; the default is no entry. Raises NotUnderstood."""
+    """`table-map NAME / [map] from N to M / default copy|ignore|N`. Raises NotUnderstood."""
     name = Words(block.words, 1).next("a name")
     for child in block.children:
         words = Words(child.words)
         with reading.ledger.booking(child.line):
-            if words.accept("default", "exit", "description"):
+            if words.accept("exit", "description"):
+                continue
+            if words.accept("default"):
+                reading.table_defaults[name] = _default(words)
                 continue
             words.accept("map")
             if not words.accept("from"):
@@ -37,6 +42,22 @@ def read_table_map(reading: IosReading, block: Block) -> None:
     reading.table_lines[name] = block.numbers
 
 
+def _default(words: Words) -> int | None:
+    """What becomes of values that no line names: COPY, a value, None when they are left alone."""
+    if words.accept("copy", "ignore"):
+        return COPY if words.words[words.at - 1].lower() == "copy" else None
+    return number_in(words.next("copy, ignore or a number"), 0, 99, "a number")
+
+
+def _entries(table: dict[int, int], default: int | None, kind: str) -> tuple[tuple[int, int], ...]:
+    """With those of the default, as far as the fields that the table stands between have such values."""
+    source, _, target = kind.partition("-to-")
+    if default is None or not target:
+        return tuple(sorted(table.items()))
+    rest = {value: value if default == COPY else default for value in range(VALUES[source])}
+    return tuple(sorted(({value: to for value, to in rest.items() if to < VALUES[target]} | table).items()))
+
+
 def table_maps(reading: IosReading, policies: list[QosPolicy]) -> tuple[QosMap, ...]:
     """Each table as a map between the fields that the classes use it for, "unused" when none does."""
     kinds: dict[str, str] = {}
@@ -45,8 +66,9 @@ def table_maps(reading: IosReading, policies: list[QosPolicy]) -> tuple[QosMap, 
             for found in USE.finditer(text):
                 kinds[found["name"]] = f"{FIELDS[found['from']]}-to-{FIELDS[found['to']]}"
     return tuple(
-        QosMap(name, kinds.get(name, "unused"), tuple(sorted(table.items())), (), reading.table_lines[name])
+        QosMap(name, kind, _entries(table, reading.table_defaults.get(name), kind), (), reading.table_lines[name])
         for name, table in reading.tables.items()
+        for kind in [kinds.get(name, "unused")]
     )
 
 

@@ -9,12 +9,9 @@ from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.lexing import NotUnderstood, Words, dscp_in, is_decimal, number_in
 from policyhub.vendorkit.vrp_acl import PRECEDENCES
+from policyhub.vendorkit.vrp_car import noted, policed, rate, size
 
 PHBS = ("be", "af1", "af2", "af3", "af4", "ef", "cs6", "cs7")
-KBPS = {"kbps": 1_000, "mbps": 1_000_000, "gbps": 1_000_000_000}
-BYTES = {"bytes": 1, "kbytes": 1_000, "mbytes": 1_000_000}
-COLOURS = ("green", "yellow", "red")
-MOST_NOTES = 64
 DENY_ALL = Policer(rate_bps=0, exceed_action="drop")  # `deny` in a behavior: the class loses everything
 OTHER_MATCHES = (
     "vlan", "vlan-id", "cvlan-id", "source-mac", "destination-mac", "inbound-interface", "outbound-interface", "l2-protocol",
@@ -142,20 +139,18 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
         return made
     if word == "remark":
         marker = remark(made.marker or Marker(), words)
-        made = _noted(made, words.words) if words.words[1].lower() in OTHER_MARKS else made
+        made = noted(made, words.words) if words.words[1].lower() in OTHER_MARKS else made
         return replace(made, marker=marker if marker != Marker() else None)
     if word == "service-class":
         return replace(made, marker=replace(made.marker or Marker(), queue=_phb(words.next("a class"))))
     if word == "car":
-        text = " ".join(["car", *words.words[words.at :]])
-        policer, has_peak = _shared_car(mqc, words) or _read_car(words)
-        return replace(made, policer=policer, notes=(*made.notes, text) if has_peak else made.notes)
+        return _car(mqc, made, words)
     if word == "gts":
-        made = _noted(made, words.words) if {"pir", "queue-length"} & {other.lower() for other in words.words} else made
+        made = noted(made, words.words) if {"pir", "queue-length"} & {other.lower() for other in words.words} else made
         return replace(made, shaper=read_shaper(words))
     if word == "queue":
         queue = _queue(words)
-        return replace(_noted(made, words.words) if words.rest() else made, queue=queue)
+        return replace(noted(made, words.words) if words.rest() else made, queue=queue)
     if word == "wred":
         return replace(made, queue=replace(made.queue or Queue("wfq"), early_drop=words.rest() or "wred"))
     if word == "drop-profile":
@@ -165,13 +160,6 @@ def _action(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
     if word in ("nat", "nat64", "traffic-analysis"):
         return replace(made, notes=(*made.notes, " ".join([word, *words.rest().split()])))
     raise NotUnderstood(f"{word[:40]!r} is not an action that is modelled")
-
-
-def _noted(made: QosClass, words: list[str]) -> QosClass:
-    """A line that says more than a class has fields for."""
-    if len(made.notes) >= MOST_NOTES:
-        raise NotUnderstood("a behavior with too many lines of this kind")
-    return replace(made, notes=(*made.notes, " ".join(words)))
 
 
 def remark(marker: Marker, words: Words) -> Marker:
@@ -196,79 +184,15 @@ def _phb(text: str) -> int:
     return PHBS.index(text.lower()) if text.lower() in PHBS else number_in(text, 0, 7, "a class be, af1..af4, ef, cs6, cs7")
 
 
-def _shared_car(mqc: Mqc, words: Words) -> tuple[Policer, bool] | None:
-    """`car NAME share` names a global `qos car`; None when the line states its own rate."""
+def _car(mqc: Mqc, made: QosClass, words: Words) -> QosClass:
+    """`car NAME share` names a global `qos car`; any other line states its own rate."""
     name = words.peek()
     if name.lower() == "cir" or is_decimal(name):
-        return None
+        return policed(made, words)
     block = mqc.cars.get(words.next("a rate"))
     if block is None:
         raise NotUnderstood(f"qos car {name[:40]!r} is not defined here")
-    return _read_car(Words(block.words, 3))
-
-
-def read_car(words: Words) -> Policer:
-    """`cir N [unit] [pir N [unit]] [cbs N [unit]] [pbs N] [mode ..] [green pass] [red discard]`; kbit/s without unit.
-
-    exceed_action: what becomes of red packets; with a peak rate above the committed one, of yellow ones, which pass by default.
-    """
-    return _read_car(words)[0]
-
-
-def _read_car(words: Words) -> tuple[Policer, bool]:
-    """The policer, and whether it has a peak rate of its own."""
-    peak: float = 0
-    ends = {"yellow": "transmit", "red": "drop"}
-    words.accept("cir")
-    if words.accept("pct", "percent", "percentage"):
-        policer = Policer(None, percent=float(number_in(words.next("a percentage"), 0, 100, "a percentage")))
-    else:
-        policer = Policer(rate(words))
-    while words:
-        word = words.next().lower()
-        if word == "cbs":
-            policer = replace(policer, burst_bytes=size(words))
-        elif word in ("pbs", "ebs"):
-            size(words)
-        elif word == "pir":
-            share = words.accept("pct", "percentage")
-            peak = float(number_in(words.next("a percentage"), 0, 100, "a percentage")) if share else rate(words)
-        elif word in COLOURS:
-            ends[word] = _end_of(words)
-        elif word in ("mode", "share", "color-blind", "color-aware", "identifier", "inbound", "outbound", "adjust"):
-            words.accept("color-blind", "color-aware", "rfc2697", "rfc2698")
-        else:
-            raise NotUnderstood(f"{word[:40]!r} is not understood in a car")
-    has_peak = peak > ((policer.percent if policer.rate_bps is None else policer.rate_bps) or 0)
-    return replace(policer, exceed_action=ends["yellow" if has_peak else "red"]), has_peak
-
-
-def _end_of(words: Words) -> str:
-    """What becomes of packets of one colour: drop, transmit, or pass with other marks."""
-    action = words.next("pass or discard").lower()
-    for _ in range(8):
-        word = words.accept("service-class", "remark-dscp", "remark-8021p", "color")
-        if not word:
-            break
-        action += f" {word} {words.next('a value')}"
-    if action.startswith("remark-") and action.endswith("-pass"):  # Comware: the packet passes with another mark
-        action = f"pass {action.removesuffix('-pass')} {words.next('a value')}"
-    if action.split()[0] not in ("pass", "discard"):
-        raise NotUnderstood(f"{action[:40]!r} is not pass or discard")
-    return "drop" if action == "discard" else "transmit" if action == "pass" else action
-
-
-def rate(words: Words, unit_bps: int = 1_000) -> int:
-    """A number and its unit, bit/s; kbit/s when the unit is left out."""
-    value = number_in(words.next("a rate"), 0, 10**12, "a rate")
-    unit = words.accept(*KBPS)
-    return value * (KBPS[unit] if unit else unit_bps)
-
-
-def size(words: Words) -> int:
-    value = number_in(words.next("a size"), 0, 10**12, "a size")
-    unit = words.accept(*BYTES)
-    return value * (BYTES[unit] if unit else 1)
+    return policed(made, Words(block.words, 3))
 
 
 def read_shaper(words: Words) -> Shaper:

@@ -179,3 +179,28 @@ ODD = [
 @each_odd(ODD)
 def test_what_is_not_understood_is_told_with_its_reason(text: str, told: str) -> None:
     assert reasons(VENDOR, text + "\n") == [told]
+
+
+@pytest.mark.parametrize(
+    ("default", "entries"),
+    [
+        ("ignore", ((3, 26), (9, 5))),
+        ("copy", ((0, 0), (1, 1), (2, 2), (3, 26), (4, 4), (5, 5), (6, 6), (7, 7), (9, 5))),
+        ("8", ((0, 8), (1, 8), (2, 8), (3, 26), (4, 8), (5, 8), (6, 8), (7, 8), (9, 5))),
+        ("64", ((3, 26), (9, 5))),  # no such mark
+    ],
+)
+def test_a_table_map_says_what_becomes_of_values_that_it_does_not_name(
+    default: str, entries: tuple[tuple[int, int], ...]
+) -> None:
+    table = f"table-map T\n map from 3 to 26\n map from 9 to 5\n default {default}\n"
+    policy = "policy-map P\n class class-default\n  set dscp cos table T\n"
+    assert [(made.kind, made.entries) for made in parse(table + policy).qos_maps] == [("pcp-to-dscp", entries)]
+    assert [(made.kind, made.entries) for made in parse(table).qos_maps] == [("unused", ((3, 26), (9, 5)))]
+
+
+def test_a_second_bucket_is_a_note() -> None:
+    port = "interface Serial0/0\n rate-limit input {} conform-action transmit exceed-action drop\n"
+    for bursts, is_noted in (("64000 8000 8000", False), ("64000 8000 16000", True), ("access-group 9 64000 8000 8000", False)):
+        (made,) = parse(port.format(bursts)).qos_policies[0].classes
+        assert made.policer and (made.policer.burst_bytes, bool(made.notes)) == (8000, is_noted)

@@ -8,8 +8,9 @@ from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosMap, QosPolicy, Queue, Shaper, Trust
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, is_decimal, number_in
+from policyhub.vendorkit.vrp_car import policed, rate, size
 from policyhub.vendorkit.vrp_lines import take_direction
-from policyhub.vendorkit.vrp_mqc import PHBS, rate, read_car, size
+from policyhub.vendorkit.vrp_mqc import PHBS
 from policyhub.vendors.h3c_comware.acls import use
 from policyhub.vendors.h3c_comware.reading import Reading, take_acl
 
@@ -73,7 +74,7 @@ def _car(reading: Reading, place: str, block: Block, words: Words) -> None:
         match = ClassMatch(other=(name,))
     else:
         raise NotUnderstood("any, acl or carl is expected")
-    made = QosClass(name, match, policer=read_car(words), lines=(block.number,))
+    made = policed(QosClass(name, match, lines=(block.number,)), words)
     attached = (QosAttachment(place, direction, (block.number,)),)
     reading.port_cars.append(QosPolicy(f"car {place} {direction}", (made,), attached, (block.number,)))
 

@@ -10,7 +10,7 @@ from policyhub.domain.device_config import Losslessness
 from policyhub.domain.qos import ClassMatch, Policer, QosAttachment, QosClass, QosMap, QosPolicy, Queue, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
-from policyhub.vendorkit.vrp_mqc import BYTES
+from policyhub.vendorkit.vrp_car import BYTES
 from policyhub.vendors.huawei_vrp.nat import spoken
 from policyhub.vendors.huawei_vrp.reading import Reading
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from policyhub.domain.qos import ClassMatch, Marker, QosAttachment, QosClass, QosPolicy, Queue, Shaper
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words
+from policyhub.vendorkit.vrp_car import policed, rate
 from policyhub.vendorkit.vrp_lines import take_direction
-from policyhub.vendorkit.vrp_mqc import Mqc, rate, read_car, remark
+from policyhub.vendorkit.vrp_mqc import Mqc, remark
 from policyhub.vendors.huawei_vrp.lossless import with_thresholds
 from policyhub.vendors.huawei_vrp.reading import AclKey, Reading, take_acl
 
@@ -81,7 +82,7 @@ def _of_all(reading: Reading, block: Block, with_line: Callable[[QosClass, Words
 
 def _profile_line(made: QosClass, words: Words) -> QosClass:
     if words.accept("car"):
-        return replace(made, policer=read_car(words))
+        return policed(made, words)
     if words.accept("user-queue"):
         return _user_queue(made, words)
     if words.accept("description"):
@@ -174,7 +175,7 @@ def _one_line(place: str, block: Block) -> QosPolicy:
             acls.append(take_acl(words)[1])
     made = QosClass(acls[0] if acls else "any", ClassMatch(acls=tuple(acls), any=not acls), lines=(block.number,))
     if block.words[0].lower() in ("traffic-limit", "qos"):
-        made = replace(made, policer=read_car(words))
+        made = policed(made, words)
     else:
         made = replace(made, marker=remark(Marker(), words))
     attached = (QosAttachment(place, direction, (block.number,)),)

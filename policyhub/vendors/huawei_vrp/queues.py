@@ -13,7 +13,8 @@ from importlib.resources import files
 from policyhub.domain.qos import ClassMatch, DscpMap, QosAttachment, QosClass, QosMap, QosPolicy, Queue, Shaper, parse_dscp
 from policyhub.vendorkit.blocks import Block
 from policyhub.vendorkit.lexing import NotUnderstood, Words, number_in
-from policyhub.vendorkit.vrp_mqc import PHBS, rate, read_shaper, size
+from policyhub.vendorkit.vrp_car import rate, size
+from policyhub.vendorkit.vrp_mqc import PHBS, read_shaper
 from policyhub.vendors.huawei_vrp.lossless import with_thresholds
 from policyhub.vendors.huawei_vrp.reading import PACKAGE, Reading
 
