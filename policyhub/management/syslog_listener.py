@@ -6,7 +6,10 @@ import logging
 import selectors
 import signal
 import socket
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from django.db import Error, close_old_connections
@@ -18,7 +21,54 @@ from policyhub.management.syslog_frames import BadFrame, Frames
 
 log = logging.getLogger(__name__)
 POLL_S = 0.5
-MOST_CONNECTIONS = 500  # devices keep theirs open; more than that is somebody else
+# Devices keep theirs open, and are silent for days: so nobody is cut off for silence alone, but the most silent one makes room.
+MOST_CONNECTIONS = 500
+MOST_OF_ONE = 32  # a relay, or many devices behind one address
+TOLD_EACH_S = 60.0
+
+
+@dataclass(eq=False)
+class Connection:
+    """heard: in the order of `Room.turn`, when it last sent something."""
+
+    source: str
+    heard: int
+    frames: Frames = field(default_factory=Frames)
+
+
+class Room:
+    """Who has to go for a new connection, and what is told of it: a line a minute for each source, however many they are."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._turn, self._told_at = clock, 0, clock()
+        self._closed: Counter[str] = Counter()
+
+    def turn(self) -> int:
+        self._turn += 1
+        return self._turn
+
+    def victim(self, held: list[selectors.SelectorKey], source: str) -> selectors.SelectorKey | None:
+        """The most silent connection of whoever holds too many, or holds most when all places are taken; None: there is room."""
+        each = Counter(key.data.source for key in held)
+        if each[source] >= MOST_OF_ONE:
+            crowd = {source}
+        elif len(held) >= MOST_CONNECTIONS:
+            most = max(each.values())
+            crowd = {name for name, count in each.items() if count == most}
+        else:
+            return None
+        found = min((key for key in held if key.data.source in crowd), key=lambda key: key.data.heard)
+        self._closed[found.data.source] += 1
+        return found
+
+    def tell(self) -> None:
+        if self._closed and self._clock() - self._told_at >= TOLD_EACH_S:
+            for source, count in self._closed.most_common(10):
+                log.warning("%d connections of %s were closed to make room for newer ones", count, source)
+            if len(self._closed) > 10:
+                log.warning("so were connections of %d others", len(self._closed) - 10)
+            self._closed.clear()
+            self._told_at = self._clock()
 
 
 def serve(host: str, port: int) -> int:
@@ -52,6 +102,7 @@ def bound(host: str, port: int, kind: socket.SocketKind = socket.SOCK_DGRAM) -> 
 
 def listen(datagrams: socket.socket, streams: socket.socket, *, stopped: Callable[[], bool]) -> None:
     """One message after the other; a database that is away loses the message, not the process."""
+    room = Room()
     with selectors.DefaultSelector() as waiting:
         waiting.register(datagrams, selectors.EVENT_READ)
         waiting.register(streams, selectors.EVENT_READ)
@@ -61,50 +112,55 @@ def listen(datagrams: socket.socket, streams: socket.socket, *, stopped: Callabl
                 if not ready:
                     close_old_connections()
                 for key, _ in ready:
-                    _ready(waiting, key, streams)
+                    _ready(waiting, key, streams, room)
+                room.tell()
         finally:
             for key in list(waiting.get_map().values()):
                 if key.data is not None:
                     _close(waiting, key)
 
 
-def _ready(waiting: selectors.BaseSelector, key: selectors.SelectorKey, streams: socket.socket) -> None:
+def _ready(waiting: selectors.BaseSelector, key: selectors.SelectorKey, streams: socket.socket, room: Room) -> None:
     sock = key.fileobj
     assert isinstance(sock, socket.socket)
     try:
         if key.data is not None:
-            _read(waiting, key, sock)
+            if sock.fileno() >= 0:  # it made room for another one a moment ago
+                _read(waiting, key, sock, room.turn())
         elif sock is streams:
-            _accept(waiting, sock)
+            _accept(waiting, sock, room)
         else:
             data, source = sock.recvfrom(65536)
             _note([data], str(source[0]))
     except (BlockingIOError, InterruptedError):
         return
-    except OSError as error:  # reset by the sender, or no descriptor left for a new connection
-        log.warning("syslog over TCP: %s", error)
-        if key.data is not None:
+    except OSError as error:
+        if key.data is not None:  # reset by the sender
+            log.warning("syslog over TCP: %s: %s", key.data.source, error)
             _close(waiting, key)
+        else:  # no descriptor left for a new connection, which would be offered again at once
+            log.warning("syslog: %s", error)
+            time.sleep(POLL_S)
 
 
-def _accept(waiting: selectors.BaseSelector, streams: socket.socket) -> None:
-    connection, source = streams.accept()
-    if len(waiting.get_map()) - 2 >= MOST_CONNECTIONS:
-        log.warning("%s is turned away: %d connections are open", source[0], MOST_CONNECTIONS)
-        connection.close()
-        return
+def _accept(waiting: selectors.BaseSelector, streams: socket.socket, room: Room) -> None:
+    connection, address = streams.accept()
+    source = str(address[0])
+    if victim := room.victim([key for key in waiting.get_map().values() if key.data is not None], source):
+        _close(waiting, victim)
     connection.setblocking(False)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    waiting.register(connection, selectors.EVENT_READ, (str(source[0]), Frames()))
+    waiting.register(connection, selectors.EVENT_READ, Connection(source, room.turn()))
 
 
-def _read(waiting: selectors.BaseSelector, key: selectors.SelectorKey, sock: socket.socket) -> None:
-    source, frames = key.data
+def _read(waiting: selectors.BaseSelector, key: selectors.SelectorKey, sock: socket.socket, turn: int) -> None:
+    connection: Connection = key.data
     data = sock.recv(65536)
+    connection.heard = turn
     try:
-        _note(frames.take(data) if data else frames.end(), source)
+        _note(connection.frames.take(data) if data else connection.frames.end(), connection.source)
     except BadFrame as error:
-        log.warning("%s sends %s; its connection is closed", source, error)
+        log.warning("%s sends %s; its connection is closed", connection.source, error)
         data = b""
     if not data:
         _close(waiting, key)

@@ -1,9 +1,12 @@
 """A device says that its configuration changed: it is read soon, once, and not too often. Managers own their devices."""
 
+import contextlib
 import dataclasses
 import socket
 import threading
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -163,6 +166,48 @@ def test_listener_takes_both_framings_of_tcp_and_cuts_off_who_sends_neither(list
         assert odd.recv(1) == b"", "the connection is closed"
         counted.sendall(b"7 <13>end")
         assert wait(5)[4] == "<13>end" and len(seen) == 5
+
+
+def test_a_flood_of_silent_connections_shuts_no_device_out(listening, monkeypatch, caplog):
+    monkeypatch.setattr(syslog_listener, "MOST_CONNECTIONS", 12)
+    monkeypatch.setattr(syslog_listener, "MOST_OF_ONE", 4)
+    monkeypatch.setattr(syslog_listener, "TOLD_EACH_S", 0)
+    _, tcp, _, wait = listening
+    with contextlib.ExitStack() as opened:
+
+        def connect(source):
+            connection = socket.create_connection(tcp, timeout=60, source_address=(source, 0))
+            return opened.enter_context(connection)
+
+        device = connect("127.0.0.9")
+        device.sendall(b"<13>before\n")
+        wait(1)
+        flood = [connect(f"127.0.0.{number % 5 + 1}") for number in range(60)]
+        assert all(silent.recv(1) == b"" for silent in flood[:48]), "the most silent ones are closed"
+        connect("127.0.0.8").sendall(b"<13>newcomer\n")
+        assert wait(2)[1] == "<13>newcomer"
+        device.sendall(b"<13>after\n")
+        assert wait(3)[2] == "<13>after"
+    told = [int(record.args[0]) for record in caplog.records if "to make room" in record.msg]
+    assert sum(told) >= 48, caplog.text
+
+
+def test_closed_connections_are_told_once_a_minute_and_not_for_thousands_of_sources(caplog):
+    now = [0.0]
+    room = syslog_listener.Room(clock=lambda: now[0])
+    keys = [SimpleNamespace(data=syslog_listener.Connection(f"10.0.0.{n}", room.turn())) for n in range(500)]
+    for number in range(80):
+        source = f"192.0.2.{max(0, number - 40)}"
+        keys.remove(room.victim(keys, source))
+        keys.append(SimpleNamespace(data=syslog_listener.Connection(source, room.turn())))
+    held = Counter(key.data.source for key in keys)
+    assert len(keys) == 500 and held["192.0.2.0"] <= 2, "who is many makes room first"
+    room.tell()
+    assert caplog.records == []
+    now[0] = 61.0
+    room.tell()
+    room.tell()
+    assert len(caplog.records) == 11 and caplog.records[0].args == (40, "192.0.2.0") and "others" in caplog.text
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
