@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from policyhub.domain.errors import PolicyHubError
+from policyhub.domain.errors import PolicyHubError, is_full
 from policyhub.management.terminal import plain
 
 GROUP = "policyhub.commands"
@@ -113,6 +113,8 @@ def run(module: ModuleType, name: str, arguments: Sequence[str]) -> int:
 
 def _explain(error: Exception) -> tuple[int, str]:
     """Exit code and one line for what no command expected."""
+    if is_full(error):
+        return BAD_INPUT, f"the disk is full ({str(error).strip().partition(chr(10))[0]}). Free some space, then do it again."
     if isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)) and error.filename:
         return BAD_INPUT, f"{error.filename}: {error.strerror}. Check the path and its permissions."
     if isinstance(error, OSError) and error.strerror:

@@ -37,6 +37,12 @@ class PolicyHubError(Exception):
         return f"{self.code} {self.message}"
 
 
+def is_full(error: BaseException | None) -> bool:
+    """Whether there was no space to write: in the words of SQLite, PostgreSQL and the system (ENOSPC, EDQUOT)."""
+    words = str(error)
+    return any(sign in words for sign in ("disk is full", "No space left on device", "Disk quota exceeded"))
+
+
 class BadInput(PolicyHubError):
     """A file, line or argument from outside cannot be used."""
 

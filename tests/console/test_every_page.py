@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 
+from policyhub.conf import cli
 from policyhub.models import DeviceGroup
 from tests.console.conftest import person
 from tests.support import sample_rows
@@ -131,6 +134,42 @@ def test_a_broken_page_says_what_is_safe(rows: Sample, monkeypatch: pytest.Monke
     text = answer.content.decode()
     assert answer.status_code == 500
     assert "Devices are not touched" in text and "the inside" not in text
+
+
+def write_to_a_full_disk(*args: object, **kwargs: object) -> None:
+    with connection.wrap_database_errors, contextlib.closing(sqlite3.connect(":memory:")) as full:
+        full.execute("PRAGMA max_page_count = 1")
+        full.execute("CREATE TABLE t (x)")
+
+
+@pytest.mark.once  # SQLite's own error; PostgreSQL's words are in the test below
+def test_a_full_disk_is_named_to_people_and_programs_and_is_over_when_there_is_space(
+    rows: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = person(rows.admin)
+    client.raise_request_exception = False
+    with monkeypatch.context() as patched:
+        patched.setattr("policyhub.queries.findings.names", write_to_a_full_disk)
+        patched.setattr("policyhub.api.views.FindingView.list", write_to_a_full_disk)
+        page, program = client.get("/findings/"), client.get("/api/v1/findings")
+    assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
+    assert "The disk is full" in page.content.decode() and "磁盘已满" in page.content.decode()
+    assert (program.status_code, program.json()["code"]) == (503, "PH-A503") and "disk is full" in program.json()["message"]
+    assert client.get("/findings/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OperationalError("database or disk is full"), "the disk is full (database or disk is full). Free some space"),
+        (OperationalError('could not extend file "base/1": No space left on device\nHINT: x'), "the disk is full (could not"),
+        (OSError(28, "No space left on device", "/x/y"), "the disk is full"),
+        (OperationalError("no such table: x"), "database: no such table: x. Is the service set up"),
+    ],
+)
+def test_commands_name_a_full_disk(error: Exception, line: str) -> None:
+    code, told = cli._explain(error)
+    assert code == 2 and told.startswith(line) and "\n" not in told
 
 
 @pytest.mark.parametrize(

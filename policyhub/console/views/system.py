@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
 from policyhub.actions import audit as audit_actions
 from policyhub.actions import kill_switch as kill_actions
 from policyhub.console.forms import AuditFilterForm, KillSwitchForm, told_errors
 from policyhub.console.views.base import page, paged
+from policyhub.domain.errors import is_full
 from policyhub.models import DeviceGroup, KillSwitch
 from policyhub.queries import listings
+
+FOR_PROGRAMS = {
+    "full": gettext_noop("The service's disk is full; nothing was stored. Free some space, then send it again."),
+    "away": gettext_noop("The database cannot take it now; nothing was stored. Send it again."),
+    "": gettext_noop("Something broke on our side. Look into the log of the web process."),
+}
 
 
 @page("policyhub.view_auditentry")
@@ -84,5 +95,16 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """No database, no user, no frame: whatever failed may fail again."""
-    return render(None, "console/500.html", status=500)
+    """No database, no user, no frame: whatever failed may fail again. A disk or database that cannot now is 503: it may soon."""
+    error = sys.exc_info()[1]
+    full, away = is_full(error), isinstance(error, OperationalError | InterfaceError)
+    status, why = (503, "full" if full else "away") if full or away else (500, "")
+    if request.path.startswith("/api/"):
+        response: HttpResponse = JsonResponse(
+            {"code": f"PH-A{status}", "message": _(FOR_PROGRAMS[why]), "data": {}}, status=status
+        )
+    else:
+        response = render(None, "console/500.html", {"status": status, "why": why}, status=status)
+    if status == 503:
+        response["Retry-After"] = "10"
+    return response
