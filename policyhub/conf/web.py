@@ -8,11 +8,12 @@ import socket
 
 import uvicorn
 
-from policyhub.conf import environment
+from policyhub.conf import environment, patience
 from policyhub.conf.setup import choose_settings
 
 GRACE_S = 5  # streams of events never end by themselves
 MAX_CONNECTIONS = 500
+MAX_OF_ONE = 250
 
 
 def main() -> None:
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--fd", type=int, help="listening socket made by the supervisor: no port is lost while we restart")
     args = parser.parse_args()
     choose_settings()
+    proxied = environment.flag("POLICYHUB_BEHIND_PROXY", False)
     config = uvicorn.Config(
         "policyhub.conf.asgi:application",
         host=args.host,
@@ -32,7 +34,8 @@ def main() -> None:
         lifespan="off",  # Django does not speak it
         timeout_graceful_shutdown=GRACE_S,
         limit_concurrency=MAX_CONNECTIONS,
-        proxy_headers=environment.flag("POLICYHUB_BEHIND_PROXY", False),
+        http=patience.protocol(None if proxied else MAX_OF_ONE),
+        proxy_headers=proxied,
         ssl_certfile=environment.text("POLICYHUB_TLS_CERTIFICATE", "") or None,
         ssl_keyfile=environment.text("POLICYHUB_TLS_KEY", "") or None,
         forwarded_allow_ips=os.environ.get("POLICYHUB_PROXY_ADDRESSES", "127.0.0.1"),

@@ -9,7 +9,7 @@ import threading
 import pytest
 import uvicorn
 
-from policyhub.conf import body_limit
+from policyhub.conf import body_limit, patience
 from policyhub.conf.body_limit import BodyLimit
 
 
@@ -69,8 +69,86 @@ def test_what_is_no_request_passes_untouched():
     assert seen == ["lifespan"]
 
 
+def test_large_bodies_take_turns_and_one_address_leaves_room_for_others(monkeypatch):
+    """Memory is bounded by those that are admitted: each has been counted until its answer is done."""
+    monkeypatch.setattr(body_limit, "LARGE_BYTES", 5)
+    at_once, most = [0], [0]
+
+    async def application(scope, receive, send):
+        at_once[0] += 1
+        most[0] = max(most[0], at_once[0])
+        while (message := await receive()).get("more_body"):
+            await asyncio.sleep(0.01)
+        at_once[0] -= 1
+        if message["type"] == "http.request":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    async def one(door, source, size, announced):
+        parts, statuses = [b"x" * (size // 2), b"x" * (size - size // 2)], []
+
+        async def receive():
+            return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        headers = [(b"content-length", str(size).encode())] if announced else []
+        await door({"type": "http", "headers": headers, "client": (source, 1)}, receive, send)
+        return statuses[0]
+
+    async def flood(sources, size, announced=True):
+        return sorted(await asyncio.gather(*(one(door, source, size, announced) for source in sources)))
+
+    door = BodyLimit(application, 100)
+    for announced in (True, False):
+        assert asyncio.run(flood(["a"] * 10, 50, announced)) == [200] * 4 + [503] * 6
+    assert asyncio.run(flood([f"h{number}" for number in range(30)], 50)) == [200] * 16 + [503] * 14
+    assert most[0] == 16
+    assert asyncio.run(flood(["a"] * 30, 5)) == [200] * 30, "small ones always"
+    assert door._large == {}
+
+
+def test_a_body_that_stops_or_trickles_is_given_up(monkeypatch):
+    monkeypatch.setattr(body_limit, "IDLE_S", 0.2)
+    monkeypatch.setattr(body_limit, "WHOLE_S", 0.4)
+    with served(limit=2**20) as port:
+        for pause in (60.0, 0.05):
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as slow:
+                slow.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nab")
+                slow.settimeout(pause)
+                answer = b""
+                while not answer:
+                    try:
+                        answer = slow.recv(400)
+                    except TimeoutError:
+                        slow.sendall(b"c")
+                assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_who_sends_no_request_is_closed_and_one_address_leaves_room_for_others(monkeypatch, caplog):
+    monkeypatch.setattr(patience, "HEAD_S", 0.3)
+    monkeypatch.setattr(patience, "TOLD_EACH_S", 0)
+    with served(limit=2**20, http=patience.protocol(2)) as port:
+
+        def connect(source="127.0.0.1"):
+            return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0))
+
+        with connect() as silent, connect() as half, connect() as third, connect("127.0.0.2") as other:
+            half.sendall(b"GET / HTTP/1.1\r\nHost")
+            assert third.recv(1) == b""
+            other.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert other.recv(12) == b"HTTP/1.1 200"
+            other.sendall(b"GET / HTTP/1.1\r\nHost: x")  # the next request on the same connection
+            assert silent.recv(1) == b"" and half.recv(1) == b""
+            while other.recv(400):
+                pass
+    assert "too many connections" in caplog.text
+
+
 @contextlib.contextmanager
-def served(limit):
+def served(limit, **more):
     """Port of a real server whose application reads the body and says how much came."""
 
     async def application(scope, receive, send):
@@ -86,7 +164,7 @@ def served(limit):
         await send({"type": "http.response.body", "body": str(came).encode()})
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(BodyLimit(application, limit), lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(BodyLimit(application, limit), lifespan="off", log_config=None, access_log=False, **more)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
