@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import cache
 from itertools import product
 
 import pytest
@@ -75,7 +76,17 @@ policies = st.builds(
 )
 
 
-def _every_packet(family: int):
+@cache
+def _every_packet(family: int) -> list[Packet]:
+    return list(_packets(family))
+
+
+@cache
+def _number(text: str) -> int:
+    return int(ipaddress.ip_address(text))
+
+
+def _packets(family: int):
     hosts = (HOSTS4 if family in (0, 4) else []), (HOSTS6 if family in (0, 6) else [])
     for list_ in hosts:
         for s, d, p, sp, dp, mark, zone in product(list_, list_, PROTOCOLS, SOURCE_PORTS, PORTS, MARKS, ZONES):
@@ -83,7 +94,7 @@ def _every_packet(family: int):
 
 
 def _holds(addresses: AddressSet, text: str) -> bool:
-    number, intervals = int(ipaddress.ip_address(text)), addresses.v6 if ":" in text else addresses.v4
+    number, intervals = _number(text), addresses.v6 if ":" in text else addresses.v4
     return any(low <= number <= high for low, high in intervals)
 
 
@@ -117,7 +128,7 @@ def test_fates_agree_with_the_twin_and_with_every_packet(policy):
     answers = coverage(policy, witnesses=True)
     twin = coverage(policy, engine=rulespace_twin.analyse, witnesses=True)
     assert [(a.fate, a.by_default) for a in answers] == [(a.fate, a.by_default) for a in twin]
-    packets = list(_every_packet(policy.family))
+    packets = _every_packet(policy.family)
     held = [{n for n, packet in enumerate(packets) if _matches(rule, packet)} for rule in policy.rules]
     for number, answer in enumerate(answers):
         earlier = set().union(*(held[n] for n in range(number) if _decides(policy.rules[n])))
