@@ -7,7 +7,7 @@ an undefined one ends the reading. Line numbers are those of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from xml.parsers import expat
@@ -56,18 +56,20 @@ def _read_quickly(plain: str) -> XmlText | None:
         return None
     if len(whole.translate(None, FOREIGN)) < len(whole) or any(mark in whole for mark in IRREGULAR):
         return None
-    text, fields = take_fields(plain)
+    text, taken = take_fields(plain)
+    fields = iter(taken)
     try:
         result = _read(text, fields)
     except _MixedError:
         return None
-    return None if result.broken is not None else result
+    is_left = next(fields, None) is not None  # a token stood in an attribute: all behind it got fields of others
+    return None if is_left or result.broken is not None else result
 
 
-def _read(plain: str, fields: Iterable[Field] | None = None) -> XmlText:
+def _read(plain: str, fields: Iterator[Field] | None = None) -> XmlText:
     """fields: that tokens stand for."""
     result = XmlText(Node("", 1))
-    builder = _Builder(result, None if fields is None else iter(fields))
+    builder = _Builder(result, fields)
     try:
         builder.parser.Parse(f"<text>{plain}\n</text>".encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
