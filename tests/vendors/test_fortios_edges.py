@@ -167,6 +167,25 @@ def test_only_a_deny_that_a_vip_evades_says_so(deny: str, conditions: tuple[str,
     assert rules[0].match.conditions == conditions
 
 
+@pytest.mark.parametrize(
+    ("release", "action", "match_vip", "is_spared"),
+    [
+        ("7.2.4", "deny", "", False),
+        ("7.2.3", "deny", "", True),
+        ("6.4.15", "deny", "", True),
+        ("7.2.4", "deny", "disable", True),
+        ("7.4.0", "accept", "", True),
+        ("7.10.1", "deny", "", False),
+    ],
+)
+def test_a_deny_heeds_vips_by_default_since_a_release(release: str, action: str, match_vip: str, is_spared: bool) -> None:
+    first = policy(1, action=action)
+    if match_vip:
+        first = first.replace("    next", f"        set match-vip {match_vip}\n    next")
+    text = f"#config-version=FGT60F-{release}-FW-build1396-230131:opmode=0:vdom=0:user=a\n{VIPS}{first}{policy(2, target='web')}"
+    assert VENDOR.parse(text).policies[0].rules[0].match.conditions == (("match-vip disable",) if is_spared else ())
+
+
 def test_central_nat_sees_mapped_addresses_and_no_policy_translates() -> None:
     settings = "config system settings\n    set central-nat enable\nend\n"
     config = VENDOR.parse(

@@ -59,7 +59,7 @@ def looks_like(text: str) -> float:
 def parse(text: str) -> DeviceConfig:
     """Total: any text gives a model; what is not understood is in `unparsed`."""
     lines = read_lines(text)
-    reading = Reading(text=lines)
+    reading = Reading(text=lines, version=_version(text))
     tree = read_tree(lines, reading.ledger)
     _make_scopes(reading, tree)
     _read(reading)
@@ -175,12 +175,15 @@ def _evaluation(reading: Reading, scope: Scope) -> Iterator[Stage]:
     yield Stage(StageKind.SOURCE_NAT, context=scope.name)
 
 
-def _model(reading: Reading, text: str, line_count: int) -> DeviceConfig:
+def _version(text: str) -> str:
     found = VERSION.search(text[:20_000])
+    return next((group for group in found.groups() if group), "") if found is not None else ""
+
+
+def _model(reading: Reading, text: str, line_count: int) -> DeviceConfig:
     manager = any(scope.setting("system central-management", "type") == "fortimanager" for scope in reading.scopes)
     reading.hostname = next((name for scope in reading.scopes if (name := scope.setting("system global", "hostname"))), "")
     reading.managed_by = "FortiManager" if manager else ""
-    reading.version = next((group for group in found.groups() if group), "") if found is not None else ""
     part: list[Any]
     for part in (
         reading.policies, reading.qos_policies, reading.addresses, reading.services, reading.groups, reading.zones,

@@ -23,6 +23,7 @@ PLAIN = {"src": "srcaddr", "dst": "dstaddr"}
 RARE = frozenset(f"{side}addr{kind}" for side in ("src", "dst") for kind in ("6", "-negate", "6-negate")) | frozenset(INTERNET)
 READ_OVER = frozenset(SETTINGS["read_over"]) | {name for names in INTERNET.values() for name in names}
 READ_OVER_OR_NARROWING = READ_OVER | CONDITIONS
+HEEDED_SINCE = (7, 2, 4)  # the release from which on rules that deny heed VIPs
 NEVER_DECIDE = ("dos", "inspection", "qos")
 ACTIONS = {"accept": Action.PERMIT, "permit": Action.PERMIT, "deny": Action.DENY, "": Action.DENY}
 ZONE_SETTINGS = {"source": ("srcintf", "interface", "intf"), "destination": ("dstintf",)}
@@ -84,7 +85,7 @@ def read_policies(reading: Reading, scope: Scope) -> None:
         reading.book_headers(scope, path)
         rules = [read_rule(reading, scope, table, node) for node in scope.entries(path)]
         if scope.vips and not central_nat and table.direction == "forward" and table.purpose in ("filter", "inspection"):
-            heeding = {node.name for node in scope.entries(path) if node.is_on("match-vip") or node.is_on("match-vip-only")}
+            heeding = {node.name for node in scope.entries(path) if _heeds_vips(reading, node)}
             rules = _spared_by_vips(scope, rules, heeding)
         lines = tuple(number for node in nodes for number in node.headers)
         reading.policies.append(
@@ -335,10 +336,22 @@ def binary_dscp(word: str) -> int:
     return parse_dscp(str(int(word, 2)))
 
 
+def _heeds_vips(reading: Reading, node: Node) -> bool:
+    """Whether a rule matches what VIPs translate, though it names none: told, or by default from HEEDED_SINCE on when it denies.
+
+    A release that is not known, and 7.2.3, of which Fortinet's tips say both, spare it: the rule then covers no other.
+    """
+    told = node.value("match-vip")
+    if told == "enable" or node.is_on("match-vip-only"):
+        return True
+    release = tuple(int(part) for part in reading.version.split(".") if part)
+    return not told and node.value("action") in ("", "deny") and release >= HEEDED_SINCE
+
+
 def _spared_by_vips(scope: Scope, rules: list[Rule], heeding: set[str]) -> list[Rule]:
     """Rules that do not match traffic which VIPs of a rule below them translate get the condition that says so.
 
-    heeding: rules with `match-vip`. Fortinet, Technical Tip: DENY Policy for Virtual IP; CLI reference, `match-vip`.
+    heeding: rules that match it. Fortinet, Technical Tips: DENY policy for Virtual IP; Local-In-Policy VS Virtual-IP-Policy.
     """
     external: dict[ZonePair, list[AddressSet]] = {}
     last: dict[ZonePair, int] = {}
