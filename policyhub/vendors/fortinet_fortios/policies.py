@@ -77,6 +77,7 @@ class Side:
 def read_policies(reading: Reading, scope: Scope) -> None:
     decides_by_application = scope.setting("system settings", "ngfw-mode") == "policy-based"
     central_nat = scope.is_on("system settings", "central-nat")
+    by_default = tuple(int(part) for part in reading.version.split(".") if part) >= HEEDED_SINCE
     for path in TABLES:
         nodes = scope.tables.get(path)
         if not nodes:
@@ -85,7 +86,7 @@ def read_policies(reading: Reading, scope: Scope) -> None:
         reading.book_headers(scope, path)
         rules = [read_rule(reading, scope, table, node) for node in scope.entries(path)]
         if scope.vips and not central_nat and table.direction == "forward" and table.purpose in ("filter", "inspection"):
-            heeding = {node.name for node in scope.entries(path) if _heeds_vips(reading, node)}
+            heeding = {node.name for node in scope.entries(path) if _heeds_vips(node, by_default)}
             rules = _spared_by_vips(scope, rules, heeding)
         lines = tuple(number for node in nodes for number in node.headers)
         reading.policies.append(
@@ -336,16 +337,15 @@ def binary_dscp(word: str) -> int:
     return parse_dscp(str(int(word, 2)))
 
 
-def _heeds_vips(reading: Reading, node: Node) -> bool:
-    """Whether a rule matches what VIPs translate, though it names none: told, or by default from HEEDED_SINCE on when it denies.
+def _heeds_vips(node: Node, by_default: bool) -> bool:
+    """Whether a rule matches what VIPs translate, though it names none: told, or by default when it denies.
 
     A release that is not known, and 7.2.3, of which Fortinet's tips say both, spare it: the rule then covers no other.
     """
     told = node.value("match-vip")
-    if told == "enable" or node.is_on("match-vip-only"):
-        return True
-    release = tuple(int(part) for part in reading.version.split(".") if part)
-    return not told and node.value("action") in ("", "deny") and release >= HEEDED_SINCE
+    if told:
+        return told == "enable" or node.is_on("match-vip-only")
+    return (by_default and node.value("action") in ("", "deny")) or node.is_on("match-vip-only")
 
 
 def _spared_by_vips(scope: Scope, rules: list[Rule], heeding: set[str]) -> list[Rule]:
