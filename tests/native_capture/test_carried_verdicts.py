@@ -110,7 +110,8 @@ def test_a_packet_seen_bare_and_in_a_tunnel_or_at_two_points_counts_once(tmp_pat
 
 
 def test_verdicts_of_carried_packets_are_the_same_for_every_number_of_threads(tmp_path):
-    path = capture(tmp_path / "p.pcap", [vxlan(carried(src=f"10.1.0.{at % 7}", number=at)) for at in range(3_000)])
+    seven = [bytes(Ether() / vxlan(carried(src=f"10.1.0.{host}"))) for host in range(7)]  # making each anew would take a minute
+    path = str(write_capture(tmp_path / "p.pcap", [(SECOND + at * STEP, seven[at % 7]) for at in range(3_000)]))
     one, four = (judged([("p", path)], threads=threads) for threads in (1, 4))
     assert one == four
     assert (len(one), sum(verdict["packets"] for verdict in one)) == (7, 3_000)
