@@ -20,7 +20,7 @@ from tests.support.enforcing import SECOND, make_scene
 from tests.support.services import Processes, wait_until
 
 pytestmark = pytest.mark.waits
-FLOOD = 400
+FLOOD = 200
 State = Enforcement.State
 
 
