@@ -53,14 +53,14 @@ pub(crate) fn bth(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -
     packet.dest_qp = u32::from_be_bytes([0, h[5], h[6], h[7]]);
     packet.seq = u32::from_be_bytes([0, h[9], h[10], h[11]]);
     packet.ack_requested = h[8] & 0x80 != 0;
-    let extended = extended(h[0]);
-    if let Some(syndrome_at) = aeth_at(h[0]) {
-        let aeth = be32(bytes, at + BTH + syndrome_at).ok_or(fail)?;
+    let (extended, aeth_at) = BEHIND[usize::from(h[0])];
+    if let Some(syndrome_at) = aeth_at {
+        let aeth = be32(bytes, at + BTH + usize::from(syndrome_at)).ok_or(fail)?;
         packet.syndrome = (aeth >> 24) as u8;
         packet.ack = aeth & 0x00ff_ffff;
     }
     let pad = usize::from(h[1] >> 4 & 3);
-    packet.payload_len = length.saturating_sub(BTH + extended + pad + ICRC) as u32;
+    packet.payload_len = length.saturating_sub(BTH + usize::from(extended) + pad + ICRC) as u32;
     Ok(())
 }
 
@@ -82,15 +82,26 @@ fn gid(bytes: &[u8], at: usize) -> Option<u128> {
     Some(u128::from_be_bytes(bytes.get(at..at + 16)?.try_into().ok()?))
 }
 
+/// Of each opcode: [`extended`] and [`aeth_at`].
+static BEHIND: [(u8, Option<u8>); 256] = {
+    let mut table = [(0, None); 256];
+    let mut code = 0;
+    while code < 256 {
+        table[code] = (extended(code as u8), aeth_at(code as u8));
+        code += 1;
+    }
+    table
+};
+
 /// Bytes of the extended headers that follow the BTH (table 38).
-fn extended(opcode: u8) -> usize {
-    const DETH: usize = 8;
-    const RDETH: usize = 4;
-    const RETH: usize = 16;
-    const AETH: usize = 4;
-    const IMM: usize = 4;
-    const ATOMIC: usize = 28;
-    const XRCETH: usize = 4;
+const fn extended(opcode: u8) -> u8 {
+    const DETH: u8 = 8;
+    const RDETH: u8 = 4;
+    const RETH: u8 = 16;
+    const AETH: u8 = 4;
+    const IMM: u8 = 4;
+    const ATOMIC: u8 = 28;
+    const XRCETH: u8 = 4;
     let (transport, operation) = (opcode >> 5, opcode & 0x1f);
     let own = match operation {
         0x03 | 0x05 | 0x09 | 0x16 | 0x17 => IMM,
@@ -113,11 +124,11 @@ fn extended(opcode: u8) -> usize {
 
 /// Whether packets with this opcode acknowledge something: read responses and acknowledgements.
 pub fn has_aeth(opcode: u8) -> bool {
-    aeth_at(opcode).is_some()
+    BEHIND[usize::from(opcode)].1.is_some()
 }
 
 /// Where the AETH stands after the BTH, for opcodes that have one.
-fn aeth_at(opcode: u8) -> Option<usize> {
+const fn aeth_at(opcode: u8) -> Option<u8> {
     let has = matches!(opcode & 0x1f, 0x0d | 0x0f | 0x10 | 0x11 | 0x12);
     match opcode >> 5 {
         0 | 1 | 5 if has => Some(0),

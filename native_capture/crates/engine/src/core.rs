@@ -144,8 +144,9 @@ impl Core {
     }
 
     /// As [`look_ahead`], of a point that stands alone.
-    pub fn look_ahead(&self, number: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
-        look_ahead(self.flows.tables(), self.points[usize::from(number)].realm, packets, ahead);
+    #[inline]
+    pub fn look_ahead(&self, number: u16, packets: &[Packet], turn: usize, ahead: &mut Vec<Ahead>) {
+        look_ahead(self.flows.tables(), self.points[usize::from(number)].realm, packets, turn, ahead);
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
@@ -160,7 +161,7 @@ impl Core {
         if !packet.is_ip() {
             return;
         }
-        if let Some(ahead) = ahead.filter(|_| self.matcher.is_none()) {
+        if let Some(ahead) = ahead.filter(|ahead| ahead.is_something() && self.matcher.is_none()) {
             let shard = ahead.place();
             let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
             return self.account_alone(shard, seen, number, packet);
@@ -189,6 +190,32 @@ impl Core {
                     matcher.remember(id, number, packet, flow);
                 }
             }
+        }
+    }
+
+    /// Whether packets are counted and judged by themselves: no point is compared with another, no rows, queues or limits are kept.
+    pub fn is_plain(&self) -> bool {
+        let watches = self.matcher.is_some() || self.queues.is_some() || !self.limits.is_empty();
+        !watches && self.observers.is_empty()
+    }
+
+    /// As [`Core::account`], where that [is so](Core::is_plain) and the packet wakes nobody ([`Core::is_due`]).
+    #[inline]
+    pub fn account_plain(&mut self, number: u16, packet: &Packet, ahead: &Ahead) {
+        self.now_ns = self.now_ns.max(packet.ts_ns);
+        let point = &mut self.points[usize::from(number)];
+        point.count(packet);
+        if ahead.is_something() {
+            let shard = ahead.place();
+            let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
+            self.account_alone(shard, seen, number, packet);
+        } else if packet.is_ip() {
+            let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
+            let shard = self.flows.shard_of(&key);
+            let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
+            self.account_alone(shard, seen, number, packet);
+        } else if packet.has_bth || packet.stop != Stop::None {
+            self.fabric(number, packet, true);
         }
     }
 
@@ -233,7 +260,7 @@ impl Core {
         flow
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) -> (u32, TcpEvent) {
         let Self { flows, ground, judge, points, verdicts, .. } = self;
         note(&mut flows.tables_mut()[shard], ground, seen, packet, |breach| {
@@ -261,6 +288,7 @@ impl Core {
         points.map(|(number, _)| number as u16)
     }
 
+    #[inline]
     fn count_tcp(&mut self, number: u16, packet: &Packet, event: TcpEvent) {
         if !event.is(TcpEvent::COUNTED) {
             return;

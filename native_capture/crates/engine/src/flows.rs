@@ -2,9 +2,10 @@
 //! conversation belongs to depends on its endpoints alone, never on how many threads there are.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use nc_decode::Packet;
-use nc_flow::{ports, Ahead, Counted, Flow, FlowKey, FlowTable, Limits, Pace, PaceKey, ResponseTimes, Service};
+use nc_flow::{Ahead, Counted, Flow, FlowKey, FlowTable, Limits, Pace, PaceKey, ResponseTimes, Service};
 
 use crate::core::NO_FLOW;
 
@@ -144,11 +145,6 @@ impl Flows {
         self.tables.iter_mut().for_each(FlowTable::hold_gone);
     }
 
-    /// How many answers of a service were timed.
-    pub fn answers(&self, service: &Service) -> u64 {
-        self.tables.iter().filter_map(|table| table.responses(service)).map(ResponseTimes::count).sum()
-    }
-
     /// Times from request to first response of a service; None when it answered nothing.
     pub fn responses(&self, service: &Service) -> Option<ResponseTimes> {
         let mut found = self.tables.iter().filter_map(|table| table.responses(service));
@@ -163,12 +159,7 @@ impl Flows {
         self.tables.iter_mut().for_each(|table| table.follow_paces(each));
     }
 
-    /// How bulk came and went; once, at the end.
-    pub fn paces(&mut self) -> Paces {
-        Paces::joined(self.tables.iter_mut().map(FlowTable::paces))
-    }
-
-    /// And since this was asked last.
+    /// How bulk came and went since this was asked last.
     pub fn take_paces(&mut self) -> Paces {
         Paces::joined(self.tables.iter_mut().map(FlowTable::take_paces))
     }
@@ -187,19 +178,50 @@ impl Flows {
     }
 }
 
-/// A handful of packets of one realm: bring near what they will need in these tables. They are accounted afterwards, one by one. `ahead`:
-/// what was worked out, of each that [`Ahead::is_for`].
+/// Packets that come near together, and turns before they are accounted: memory has the time of so many packets to come.
+const GROUP: usize = 8;
+const STEPS: usize = 3;
+
+/// Turns in which so many packets are accounted.
+pub(crate) fn turns(packets: usize) -> Range<usize> {
+    0..packets.div_ceil(GROUP) + STEPS
+}
+
+/// The packets, of so many, that are accounted after this turn of [`look_ahead`].
 #[inline]
-pub(crate) fn look_ahead(tables: &[FlowTable], realm: u16, packets: &[Packet], ahead: &mut Vec<Ahead>) {
-    let whole = packets.iter().filter(|packet| Ahead::is_for(packet));
-    ahead.clear();
-    ahead.extend(whole.map(|packet| {
-        let key = FlowKey::of(packet, realm, ports(packet));
-        let shard = shard_of(&key, tables.len());
-        tables[shard].ahead(&key).at(shard)
-    }));
-    ahead.iter_mut().for_each(|ahead| tables[ahead.place()].meet(ahead));
-    ahead.iter().for_each(|ahead| tables[ahead.place()].meet_more(ahead));
+pub(crate) fn accounted(turn: usize, packets: usize) -> Range<usize> {
+    group(turn, STEPS, packets)
+}
+
+#[inline]
+fn group(turn: usize, back: usize, packets: usize) -> Range<usize> {
+    let begin = |turn: usize| (turn.saturating_sub(back) * GROUP).min(packets);
+    begin(turn)..begin(turn + 1)
+}
+
+/// Packets of one realm: bring near what a group of them will need in these tables, in steps of which each needs what the one before has
+/// brought; each turn takes one step with each of three groups, while another one is accounted. `ahead`: what was worked out of each packet.
+#[inline]
+pub(crate) fn look_ahead(tables: &[FlowTable], realm: u16, packets: &[Packet], turn: usize, ahead: &mut Vec<Ahead>) {
+    if turn == 0 {
+        ahead.clear();
+    }
+    for packet in &packets[group(turn, 0, packets.len())] {
+        let mut one = Ahead::NOTHING;
+        if Ahead::is_for(packet) {
+            one = Ahead::of_packet(packet, realm);
+            let place = share(one.sums(), tables.len());
+            one.set_place(place);
+            tables[place].ahead(&mut one);
+        }
+        ahead.push(one);
+    }
+    for one in ahead[group(turn, 1, packets.len())].iter_mut().filter(|one| one.is_something()) {
+        tables[one.place()].meet(one);
+    }
+    for one in ahead[group(turn, 2, packets.len())].iter().filter(|one| one.is_something()) {
+        tables[one.place()].meet_more(one);
+    }
 }
 
 /// Which of `shards`, a power of two. The sum of both ends, so that either direction gives the same; ports are in it, so that the
@@ -209,7 +231,11 @@ pub(crate) fn look_ahead(tables: &[FlowTable], realm: u16, packets: &[Packet], a
 pub(crate) fn shard_of(key: &FlowKey, shards: usize) -> usize {
     let low = (key.src as u64).wrapping_add(key.dst as u64);
     let high = ((key.src >> 64) as u64).wrapping_add((key.dst >> 64) as u64);
-    let ports = u64::from(key.sport) + u64::from(key.dport);
+    share((low, high, u64::from(key.sport) + u64::from(key.dport)), shards)
+}
+
+#[inline]
+fn share((low, high, ports): (u64, u64, u64), shards: usize) -> usize {
     ((low ^ high.rotate_left(29) ^ ports << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize & (shards - 1)
 }
 

@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use nc_decode::proto;
-use nc_detect::ServerPort;
-use nc_flow::{address, protocol, FlowHealth, FlowTable, KeyedState, ResponseTimes, RoundTrips, Service};
+use nc_flow::{FlowHealth, FlowTable, KeyedState, RoundTrips, Service};
 use serde::Serialize;
 
 use crate::core::Core;
 use crate::media_rows::{stream_of, StreamOf};
-use crate::names::NameSource;
+use crate::service_rows::{self, ServiceRow};
 
-/// Services that are summed up: those that answered, then those with troubles; the first of them are reported.
+/// Services that are summed up: those that answered, then those with troubles.
 const MOST: usize = 10_000;
-const ROWS: usize = 1_000;
 /// Bits that say which services are summed up.
 const CHOSEN: usize = 1 << 18;
 /// Names of one service that are weighed against each other.
@@ -46,7 +44,7 @@ struct RoundTripRow {
 /// Sums of one point or service. `half_seen`: conversations of which one direction was seen: they are not in `fast` to `duplicate_acks`.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct HealthSums {
-    conversations: u64,
+    pub conversations: u64,
     half_seen: u64,
     unanswered: u64,
     data_segments: u64,
@@ -60,63 +58,29 @@ pub(crate) struct HealthSums {
     resets: u64,
 }
 
-/// Of the conversations' round trips: `p50_ns` is the middle of one figure each, its handshake or else its least.
-#[derive(Serialize)]
-struct TripsRow {
-    min_ns: Option<u64>,
-    p50_ns: Option<u64>,
-    max_ns: Option<u64>,
-}
-
-/// `response_ns` counts from the last byte of a request to the first of its answer, as the point sees them: the round trip
-/// between point and server (`rtt_server`) is in it.
-#[derive(Serialize)]
-pub(crate) struct ServiceRow<'a> {
-    point: &'a str,
-    server: String,
-    server_port: ServerPort,
-    proto: String,
-    server_name: Option<&'a str>,
-    name_source: Option<NameSource>,
-    conversations: u64,
-    /// None for UDP.
-    health: Option<HealthSums>,
-    rtt_client: TripsRow,
-    rtt_server: TripsRow,
-    responses: ResponseRow,
-}
-
-#[derive(Serialize)]
-struct ResponseRow {
-    count: u64,
-    p50_ns: Option<u64>,
-    p95_ns: Option<u64>,
-    max_ns: Option<u64>,
-}
-
 /// One side of a service's round trips.
 #[derive(Clone, Default)]
-struct Trips {
-    one_each: Vec<u64>,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
+pub(crate) struct Trips {
+    pub one_each: Vec<u64>,
+    pub min_ns: Option<u64>,
+    pub max_ns: Option<u64>,
 }
 
 #[derive(Clone, Default)]
-struct Sum {
-    sums: HealthSums,
+pub(crate) struct Sum {
+    pub sums: HealthSums,
     /// What clients asked for, and how many did.
-    names: Vec<(u16, u64)>,
-    client: Trips,
-    server: Trips,
+    pub names: Vec<(u16, u64)>,
+    pub client: Trips,
+    pub server: Trips,
 }
 
-type Key = (u16, Service);
+pub(crate) type Key = (u16, Service);
 
 /// Sums by service. They stand in a list, so that a map that grows moves their numbers only.
-struct Services {
-    numbers: HashMap<Key, usize, KeyedState>,
-    sums: Vec<Sum>,
+pub(crate) struct Services {
+    pub numbers: HashMap<Key, usize, KeyedState>,
+    pub sums: Vec<Sum>,
 }
 
 impl Services {
@@ -135,12 +99,6 @@ impl Services {
             self.sums.push(Sum::default());
         }
         &mut self.sums[number]
-    }
-
-    fn merge(&mut self, mut other: Self) {
-        for (key, number) in other.numbers {
-            self.of(key).merge(std::mem::take(&mut other.sums[number]));
-        }
     }
 
     /// The bit of a service in [`Sums::is_chosen`].
@@ -206,60 +164,37 @@ impl Sums {
         Some(bits).filter(|_| all.len() > 1)
     }
 
-    /// Those of several tables as if of one.
-    pub fn of(tables: &[FlowTable], mut all: Vec<Self>) -> Self {
-        let later: Vec<_> = all.iter_mut().map(|sums| std::mem::take(&mut sums.later)).collect();
-        let mut all = all.into_iter();
-        let first = all.next().unwrap_or_else(|| Self::for_each(1).remove(0));
-        let mut sums = all.fold(first, Self::merge);
-        for (flows, ways) in
-            tables.iter().zip(later).flat_map(|(flows, later)| later.into_iter().map(move |ways| (flows, ways)))
-        {
-            let Some(talk) = measured(flows, ways) else { continue };
-            let key = (flows.flow(talk).point, flows.service(talk));
-            if let Some(sum) = sums.services.get_mut(&key) {
-                count(flows, talk, &key.1, Some(sum), None);
-            }
-        }
-        sums
-    }
-
-    fn merge(mut self, other: Self) -> Self {
-        self.points.resize(self.points.len().max(other.points.len()), HealthSums::default());
-        self.points.iter_mut().zip(&other.points).for_each(|(sum, more)| sum.merge(more));
-        self.services.merge(other.services);
-        self.media.extend(other.media);
-        self.directions += other.directions;
-        self
-    }
-
     /// Once all packets are counted, before any conversation that the table holds is summed up.
-    pub fn choose_all(&mut self, flows: &FlowTable) {
-        flows.conversations().for_each(|ways| self.choose(flows, ways));
+    pub fn choose_all(&mut self, flows: &mut FlowTable) {
+        flows.wind_up(|flows, ways| self.choose(flows, ways));
     }
 
     /// Sum up a conversation that the table holds. `others`: bits of services that other tables tell apart, in whose sums it will be counted
     /// later.
     pub fn sum(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
         self.add(flows, ways, others);
-        self.directions += ways.into_iter().filter(|way| flows.flow(*way).packets() > 0).count();
+        self.directions += flows.directions(ways[0]);
         self.media.extend(ways.into_iter().filter_map(|number| stream_of(flows, number)));
     }
 
-    /// Directions summed up, sums of each point, the services with most answers first, and media.
-    pub fn rows(mut self, core: &Core) -> SumRows<'_> {
-        self.points.resize(core.points.len(), HealthSums::default());
-        SumRows {
-            directions: self.directions,
-            points: self.points,
-            services: rows(core, self.services),
-            media: self.media,
+    /// Those of all tables together.
+    pub fn rows(all: Vec<Self>, core: &Core) -> SumRows<'_> {
+        let mut points = vec![HealthSums::default(); core.points.len()];
+        let (mut directions, mut media) = (0, Vec::new());
+        let (mut parts, mut later) = (Vec::new(), Vec::new());
+        for sums in all {
+            points.iter_mut().zip(&sums.points).for_each(|(sum, more)| sum.merge(more));
+            directions += sums.directions;
+            media.extend(sums.media);
+            parts.push(sums.services);
+            later.push(sums.later);
         }
+        SumRows { directions, points, services: service_rows::rows(core, parts, &later), media }
     }
 
     /// Services that answered something, and those in trouble, are told apart.
     fn choose(&mut self, flows: &FlowTable, ways: [u32; 2]) {
-        let Some(talk) = measured(flows, ways) else { return };
+        let Some(talk) = flows.measured(ways[0]) else { return };
         let troubled = || self.services.sums.len() < self.most && flows.is_troubled(talk);
         if flows.has_answered(talk) || troubled() {
             let key = (flows.flow(talk).point, flows.service(talk));
@@ -271,7 +206,7 @@ impl Sums {
 
     /// `others`: see [`Sums::sum`].
     fn add(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
-        let Some(talk) = measured(flows, ways) else { return };
+        let Some(talk) = flows.measured(ways[0]) else { return };
         let key = (flows.flow(talk).point, flows.service(talk));
         let bit = self.services.bit(&key);
         let is_in = |chosen: &[u64]| chosen[bit / 64] >> (bit % 64) & 1 != 0;
@@ -285,7 +220,7 @@ impl Sums {
 
 /// Count one conversation in its service and at its point.
 #[inline]
-fn count(
+pub(crate) fn count(
     flows: &FlowTable,
     talk: u32,
     service: &Service,
@@ -314,54 +249,6 @@ fn count(
             sum.sums.add(&health, segments, whole, number == talk);
             sum.add_trips(&flows.round_trips(number), flows.key(number).dport == service.port);
         }
-    }
-}
-
-/// A conversation by which services are judged, by the number of a direction that was seen.
-fn measured(flows: &FlowTable, [one, other]: [u32; 2]) -> Option<u32> {
-    let seen = if flows.flow(one).packets() > 0 { one } else { other };
-    Some(seen).filter(|talk| flows.is_measured(*talk))
-}
-
-fn rows(core: &Core, services: Services) -> Vec<ServiceRow<'_>> {
-    let Services { numbers, mut sums } = services;
-    let told = |(key, number): (Key, usize)| {
-        let most = (core.flows.answers(&key.1), sums[number].sums.conversations);
-        (std::cmp::Reverse(most), key, number)
-    };
-    let mut all: Vec<_> = numbers.into_iter().map(told).collect();
-    if all.len() > ROWS {
-        all.select_nth_unstable(ROWS);
-        all.truncate(ROWS);
-    }
-    all.sort_unstable();
-    let row = |(_, key, number): (_, Key, usize)| {
-        row(core, key, std::mem::take(&mut sums[number]), core.flows.responses(&key.1).as_ref())
-    };
-    all.into_iter().map(row).collect()
-}
-
-fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {
-    let asked = sum.names.iter().max_by_key(|(number, count)| (*count, std::cmp::Reverse(*number)));
-    let named = core.names.of(asked.map_or(0, |(number, _)| *number), &service, core.points_of(service.realm));
-    let percentile = |percent| times?.percentile(percent);
-    ServiceRow {
-        point: &core.points[usize::from(point)].name,
-        server: address(service.version, service.address),
-        server_port: ServerPort::of(service.port),
-        proto: protocol(service.proto).into_owned(),
-        server_name: named.map(|(name, _)| name),
-        name_source: named.map(|(_, source)| source),
-        conversations: sum.sums.conversations,
-        health: (service.proto == proto::TCP).then_some(sum.sums),
-        rtt_client: sum.client.row(),
-        rtt_server: sum.server.row(),
-        responses: ResponseRow {
-            count: times.map_or(0, ResponseTimes::count),
-            p50_ns: percentile(50),
-            p95_ns: percentile(95),
-            max_ns: times.and_then(ResponseTimes::max),
-        },
     }
 }
 
@@ -410,7 +297,7 @@ impl Sum {
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         self.sums.merge(&other.sums);
         other.names.into_iter().for_each(|(asked, times)| self.name(asked, times));
         self.client.merge(other.client);
@@ -431,12 +318,6 @@ impl Trips {
         self.one_each.extend(other.one_each);
         self.min_ns = self.min_ns.into_iter().chain(other.min_ns).min();
         self.max_ns = self.max_ns.max(other.max_ns);
-    }
-
-    fn row(mut self) -> TripsRow {
-        self.one_each.sort_unstable();
-        let middle = self.one_each.len().saturating_sub(1) / 2;
-        TripsRow { min_ns: self.min_ns, p50_ns: self.one_each.get(middle).copied(), max_ns: self.max_ns }
     }
 }
 

@@ -37,6 +37,8 @@ impl Keeper {
     }
 }
 
+type Give<'a> = (&'a mut Outlet, &'a mut dyn Sink);
+
 /// One table at the end of a run.
 struct Lot<'a, W> {
     flows: &'a FlowTable,
@@ -47,7 +49,8 @@ struct Lot<'a, W> {
 }
 
 impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
-    fn turn(&mut self, ground: &Ground, others: Option<&[u64]>) {
+    /// `give`: where blocks go at once; they wait in `ready` without.
+    fn turn(&mut self, ground: &Ground, others: Option<&[u64]>, mut give: Option<Give<'_>>) -> Result<(), Stopped> {
         let Keeper { recorder, sums, .. } = &mut *self.keeper;
         self.is_over = true;
         for ways in self.ways.by_ref().take(TURN) {
@@ -55,11 +58,23 @@ impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
             sums.sum(self.flows, ways, others);
             let Some(recorder) = recorder else { continue };
             recorder.add(self.flows, ground, ways, End::Forced);
-            self.ready.extend(recorder.take(false));
+            match (recorder.take(false), &mut give) {
+                (Some(chunk), Some((outlet, sink))) => recorder.reuse(outlet.give_one(chunk, *sink)?),
+                (chunk, _) => self.ready.extend(chunk),
+            }
         }
         if let Some(recorder) = recorder.as_mut().filter(|_| self.is_over) {
             self.ready.extend(recorder.take(true));
         }
+        give.map_or(Ok(()), |(outlet, sink)| self.hand_over(outlet, sink))
+    }
+
+    fn hand_over(&mut self, outlet: &mut Outlet, sink: &mut dyn Sink) -> Result<(), Stopped> {
+        let Some(recorder) = &mut self.keeper.recorder else { return Ok(()) };
+        for chunk in self.ready.drain(..) {
+            recorder.reuse(outlet.give_one(chunk, sink)?);
+        }
+        Ok(())
     }
 }
 
@@ -68,21 +83,32 @@ impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
 pub(crate) fn sum_up(
     threads: usize,
     keepers: &mut [Keeper],
-    core: &Core,
+    core: &mut Core,
     mut outlet: Option<&mut Outlet>,
     sink: &mut dyn Sink,
 ) -> Result<(), Stopped> {
+    let mut pairs: Vec<_> = keepers.iter_mut().zip(core.flows.tables_mut()).collect();
+    side_by_side(threads, &mut pairs, |_, (keeper, flows)| keeper.sums.choose_all(flows));
     let tables = core.flows.tables();
-    side_by_side(threads, keepers, |place, keeper| keeper.sums.choose_all(&tables[place]));
     let chosen = Sums::chosen(&keepers.iter().map(|keeper| &keeper.sums).collect::<Vec<_>>());
     let both = keepers.iter_mut().zip(tables);
     let mut lots: Vec<_> = both
         .map(|(keeper, flows)| Lot { flows, keeper, ways: flows.conversations(), ready: Vec::new(), is_over: false })
         .collect();
     while lots.iter().any(|lot| !lot.is_over) {
-        side_by_side(threads, &mut lots, |_, lot| lot.turn(&core.ground, chosen.as_deref()));
-        if let Some(outlet) = &mut outlet {
-            outlet.give(lots.iter_mut().flat_map(|lot| lot.ready.drain(..)), sink)?;
+        // As many at once as there are threads: what they have ready is still near when it is handed over.
+        for some in lots.chunks_mut(threads.max(1)) {
+            if let ([lot], Some(outlet)) = (&mut *some, &mut outlet) {
+                lot.turn(&core.ground, chosen.as_deref(), Some((outlet, sink)))?;
+                continue;
+            }
+            // Nobody can stop a turn that hands over nothing.
+            side_by_side(threads, some, |_, lot| {
+                let _ = lot.turn(&core.ground, chosen.as_deref(), None);
+            });
+            if let Some(outlet) = &mut outlet {
+                some.iter_mut().try_for_each(|lot| lot.hand_over(outlet, sink))?;
+            }
         }
     }
     outlet.map_or(Ok(()), |outlet| outlet.finish(sink))

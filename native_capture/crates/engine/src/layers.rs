@@ -74,14 +74,23 @@ impl Layers {
         if packet.is_ip() {
             self.ecn[usize::from(packet.ecn & 3)] += 1;
         }
+        if packet.has_bth || packet.is_roce_v1 {
+            self.rdma(packet);
+        }
+        // One question for all that few frames have.
+        let is_tagged = packet.pcp != NO_PCP;
+        if is_tagged | (packet.tunnel != Tunnel::None) | (packet.stop != Stop::None) | packet.error.is_some() {
+            self.rest(packet);
+        }
+    }
+
+    #[inline(never)]
+    fn rest(&mut self, packet: &Packet) {
         if packet.pcp != NO_PCP {
             self.tags(packet);
         }
         if packet.tunnel != Tunnel::None {
             self.tunnel(packet);
-        }
-        if packet.has_bth || packet.is_roce_v1 {
-            self.rdma(packet);
         }
         match packet.stop {
             Stop::None => {}

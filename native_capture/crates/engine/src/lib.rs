@@ -49,6 +49,7 @@ mod recording;
 mod report;
 mod ring_feed;
 mod roce_rows;
+mod service_rows;
 mod shape;
 
 pub use exports::{analyse_exports, ExportRequest};

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use nc_decode::{Packet, Tunnel};
 use nc_detect::{Bundle, Verdict};
-use nc_flow::{Ahead, SignatureError, Signatures};
+use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Drops, Lengths, SourceError};
 
 use crate::carried::{Carried, CarriedFlows};
 use crate::clocks::Clocks;
 use crate::core::{Core, Size, IDLE_NS};
-use crate::flows::SHARDS;
+use crate::flows::{accounted, turns, SHARDS};
 use crate::health_rows::Sums;
 use crate::keeper::{self, Keeper};
 use crate::lane::{earliest, Lane};
@@ -27,8 +27,8 @@ use crate::report;
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
-/// Packets whose memory is fetched together.
-pub(crate) const BATCH: usize = 32;
+/// Packets that are taken together: with what is worked out of them they stay in the first-level cache.
+pub(crate) const BATCH: usize = 128;
 const SIZE: Size = Size {
     flows: 4 << 20,
     shards: 1,
@@ -299,22 +299,27 @@ impl Run {
 
     /// One file alone is taken in its own order, a handful of packets at a time.
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        let mut ahead = Vec::with_capacity(BATCH);
+        let (mut ahead, is_plain) = (Vec::with_capacity(BATCH), self.core.is_plain());
         loop {
             let Few { packets, mut carried } = input.next(BATCH, &mut self.core.names);
             if packets.is_empty() {
                 return Ok(());
             }
-            self.core.look_ahead(0, packets, &mut ahead);
-            let mut met = ahead.iter();
-            for (place, packet) in packets.iter().enumerate() {
-                if self.core.is_due(packet.ts_ns) {
-                    self.drain(sink)?;
-                }
-                let ahead = if Ahead::is_for(packet) { met.next() } else { None };
-                self.core.account(0, packet, ahead);
-                if packet.tunnel != Tunnel::None {
-                    carried.of(place).for_each(|inner| self.core.carried(0, inner));
+            for turn in turns(packets.len()) {
+                self.core.look_ahead(0, packets, turn, &mut ahead);
+                for place in accounted(turn, packets.len()) {
+                    let (packet, ahead) = (&packets[place], &ahead[place]);
+                    let is_due = self.core.is_due(packet.ts_ns);
+                    if is_due {
+                        self.drain(sink)?;
+                    }
+                    match is_plain && !is_due {
+                        true => self.core.account_plain(0, packet, ahead),
+                        false => self.core.account(0, packet, Some(ahead)),
+                    }
+                    if packet.tunnel != Tunnel::None {
+                        carried.of(place).for_each(|inner| self.core.carried(0, inner));
+                    }
                 }
             }
             self.settle(packets.len() as u64, sink)?;
@@ -358,14 +363,13 @@ impl Run {
         self.core.finish();
         keep_latest(&mut self.core.verdicts, &mut self.verdicts);
         self.drain(sink)?;
-        let paces = self.core.flows.paces();
-        let Self { core, verdicts, mut keepers, mut outlet, packets, threads } = self;
-        keeper::sum_up(threads, &mut keepers, &core, outlet.as_mut(), sink)?;
+        let Self { mut core, verdicts, mut keepers, mut outlet, packets, threads } = self;
+        keeper::sum_up(threads, &mut keepers, &mut core, outlet.as_mut(), sink)?;
+        let paces = core.flows.take_paces();
         if let Some(outlet) = outlet {
             sink.tick(packets, outlet.records)?;
         }
         let (largest, sums): (_, Vec<Sums>) = keepers.into_iter().map(|keeper| (keeper.largest, keeper.sums)).unzip();
-        let sums = Sums::of(core.flows.tables(), sums);
         Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, (largest, sums, paces)))
     }
 }

@@ -14,7 +14,7 @@ use crate::account::{note, Breach, Ground};
 use crate::carried::Carried;
 use crate::core::{Core, TICK_NS};
 use crate::crew::lock;
-use crate::flows::{look_ahead, shard_of, SHARDS};
+use crate::flows::{accounted, look_ahead, shard_of, turns, SHARDS};
 use crate::keeper::Keeper;
 use crate::names::Names;
 use crate::offline::{Few, Input, BATCH};
@@ -197,22 +197,24 @@ impl Desk {
         let Self { flows, tcp, realm, ahead, .. } = self;
         let mut place = range.start;
         for batch in packets[range].chunks(BATCH) {
-            look_ahead(from_ref(flows), *realm, batch, ahead);
-            let mut met = ahead.iter();
-            for packet in batch.iter() {
-                let seen = match Ahead::is_for(packet) {
-                    true => met.next().and_then(|ahead| flows.observe_ahead(ahead, 0, packet)),
-                    false if packet.is_ip() => {
-                        *fragments += 1;
-                        flows.observe(FlowKey::of(packet, *realm, ends[*fragments - 1]), 0, packet)
+            for turn in turns(batch.len()) {
+                look_ahead(from_ref(flows), *realm, batch, turn, ahead);
+                for at in accounted(turn, batch.len()) {
+                    let (packet, ahead) = (&batch[at], &ahead[at]);
+                    let seen = match ahead.is_something() {
+                        true => flows.observe_ahead(ahead, 0, packet),
+                        false if packet.is_ip() => {
+                            *fragments += 1;
+                            flows.observe(FlowKey::of(packet, *realm, ends[*fragments - 1]), 0, packet)
+                        }
+                        false => None,
+                    };
+                    let (_, event) = note(flows, ground, seen, packet, |breach| breaches.push((place, breach)));
+                    if event.is(TcpEvent::COUNTED) {
+                        tcp.add(event);
                     }
-                    false => None,
-                };
-                let (_, event) = note(flows, ground, seen, packet, |breach| breaches.push((place, breach)));
-                if event.is(TcpEvent::COUNTED) {
-                    tcp.add(event);
+                    place += 1;
                 }
-                place += 1;
             }
         }
     }

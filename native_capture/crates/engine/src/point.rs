@@ -78,6 +78,7 @@ impl Point {
     }
 
     /// Count one frame.
+    #[inline(always)]
     pub fn count(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.frame_len);

@@ -12,9 +12,10 @@ use crate::carried::Carried;
 use crate::look::{beside, look};
 use crate::names::{told, Told};
 use crate::neighbours::Neighbour;
+use crate::offline::BATCH;
 
 /// Packets of a block that is read in the caller's thread, and in one of its own.
-const HERE: usize = 32;
+const HERE: usize = BATCH;
 const AHEAD: usize = 1_024;
 /// Blocks that may wait to be taken.
 const WAITING: usize = 8;

@@ -42,6 +42,8 @@ enum Writer {
 pub(crate) struct Recorder {
     writer: Writer,
     bytes: Vec<u8>,
+    /// Blocks that were handed over: fresh memory costs more than what is written there.
+    spare: Vec<Vec<u8>>,
     /// Records written: directions with packets.
     pub records: u64,
     /// Sequence number that the bytes begin with, and records written before.
@@ -65,7 +67,7 @@ impl Recorder {
             Form::Columns => Writer::Columns(Block::default()),
             Form::Ipfix { domain, limit } => Writer::Ipfix(IpfixWriter::new(domain, limit)),
         };
-        Self { writer, bytes: Vec::new(), records: 0, first: 0, before: 0 }
+        Self { writer, bytes: Vec::new(), spare: Vec::new(), records: 0, first: 0, before: 0 }
     }
 
     /// Write down what the table has let go of.
@@ -126,7 +128,8 @@ impl Recorder {
             return None;
         }
         // The next one will be as long.
-        let next = Vec::with_capacity(if is_end { 0 } else { self.bytes.capacity() });
+        let next =
+            self.spare.pop().unwrap_or_else(|| Vec::with_capacity(if is_end { 0 } else { self.bytes.capacity() }));
         let (mut bytes, mut count) = (std::mem::replace(&mut self.bytes, next), 0);
         match &mut self.writer {
             Writer::Columns(block) if block.rows() > 0 => bytes = block.take(),
@@ -142,6 +145,12 @@ impl Recorder {
         self.first = self.first.wrapping_add(count);
         self.before = self.records;
         Some(chunk).filter(|chunk| !chunk.bytes.is_empty())
+    }
+
+    /// The room of a block that was handed over.
+    pub fn reuse(&mut self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        self.spare.push(bytes);
     }
 }
 
@@ -159,16 +168,19 @@ impl Outlet {
     }
 
     pub fn give(&mut self, chunks: impl IntoIterator<Item = Chunk>, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        for mut chunk in chunks {
-            if let Form::Ipfix { .. } = self.form {
-                renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
-                self.sequence = self.sequence.wrapping_add(chunk.count);
-            }
-            self.records += chunk.records;
-            self.begin(sink)?;
-            sink.block(&chunk.bytes)?;
+        chunks.into_iter().try_for_each(|chunk| self.give_one(chunk, sink).map(|_| ()))
+    }
+
+    /// Returns the room of its bytes.
+    pub fn give_one(&mut self, mut chunk: Chunk, sink: &mut dyn Sink) -> Result<Vec<u8>, Stopped> {
+        if let Form::Ipfix { .. } = self.form {
+            renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
+            self.sequence = self.sequence.wrapping_add(chunk.count);
         }
-        Ok(())
+        self.records += chunk.records;
+        self.begin(sink)?;
+        sink.block(&chunk.bytes)?;
+        Ok(chunk.bytes)
     }
 
     /// A file of IPFIX begins with its templates.
@@ -338,6 +350,9 @@ fn marks(flows: &FlowTable, number: u32) -> Marks {
 }
 
 fn signatures<'a>(flows: &FlowTable, ground: &'a Ground, number: u32) -> Vec<Cow<'a, str>> {
+    if flows.is_plain(number) {
+        return Vec::new();
+    }
     let named = ground.signatures_in(flows.tally(number));
     named.map(|(signature, _)| Cow::Borrowed(signature.name.as_str())).collect()
 }

@@ -17,7 +17,7 @@ use crate::clock_rows::{clock_row, totals, ClockRow};
 use crate::core::Core;
 use crate::damage::{damage, tell};
 use crate::flows::Paces;
-use crate::health_rows::{self, HealthRow, HealthSums, ServiceRow, SumRows, Sums};
+use crate::health_rows::{self, HealthRow, HealthSums, SumRows, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
 use crate::losses::losses;
@@ -30,6 +30,7 @@ use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
 use crate::queues::Queues;
 use crate::roce_rows::{self, RoceReport};
+use crate::service_rows::ServiceRow;
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
 const NOT_EVALUATED: [&str; 0] = [];
@@ -200,7 +201,7 @@ struct Ends<'a> {
 }
 
 /// Of a run: the largest of the flows that are in the table no more, sums, and how bulk came and went with the steps that found no room.
-pub(crate) type Kept = (Vec<Largest>, Sums, Paces);
+pub(crate) type Kept = (Vec<Largest>, Vec<Sums>, Paces);
 
 pub(crate) fn write(
     core: &Core,
@@ -221,7 +222,7 @@ pub(crate) fn write(
     let losses = losses(core);
     let rows = |number: usize| queue_rows::rows(core, number, losses.as_ref());
     let points = core.points.iter().zip(inputs).enumerate();
-    let SumRows { directions, points: healths, services, media } = sums.rows(core);
+    let SumRows { directions, points: healths, services, media } = Sums::rows(sums, core);
     let points =
         points.map(|(number, (point, input))| point_row(point, (input, top), rows(number), healths[number])).collect();
     let mut paths = path_rows::rows(core, losses.as_ref());

@@ -2,16 +2,19 @@
 
 use nc_decode::Packet;
 
+use crate::ends::Ends;
 use crate::key::FlowKey;
 
 /// No conversation was found yet.
 pub(crate) const UNMET: u32 = u32::MAX;
+/// Place of what is not looked up in any table.
+const NOWHERE: u8 = u8::MAX;
 
-/// The key that both directions share, which of them this is, its tags; and, of the table that worked it out, the hash and the number
+/// The ends that both directions share, which of them this is, its tags; and, of the table that worked it out, the hash and the number
 /// that stood under it. The number is a guess: by the time the packet is counted the conversation may have gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead {
-    pub(crate) both: FlowKey,
+    pub(crate) both: Ends,
     pub(crate) vlan: u32,
     pub(crate) tag: u32,
     pub(crate) number: u32,
@@ -20,17 +23,42 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// `ports`: as the key has them.
     #[inline]
     pub(crate) fn of(key: &FlowKey) -> Self {
-        let (both, way) = key.conversation();
+        let (both, way) = Ends::of(key);
         Self { both, vlan: key.vlan, tag: 0, number: UNMET, way: way as u8, place: 0 }
     }
 
-    /// Worked out by the table in this place among several, below 256.
+    /// Of a packet that it [`is_for`](Self::is_for) not: whoever accounts it looks for itself.
+    pub const NOTHING: Self = {
+        let both = Ends { src: [0; 2], dst: [0; 2], ports: 0, vlan: 0, kind: 0 };
+        Self { both, vlan: 0, tag: 0, number: UNMET, way: 0, place: NOWHERE }
+    };
+
     #[inline]
-    pub fn at(self, place: usize) -> Self {
-        Self { place: place as u8, ..self }
+    pub fn is_something(&self) -> bool {
+        self.place != NOWHERE
+    }
+
+    /// Of a packet that it [`is_for`](Self::is_for).
+    #[inline]
+    pub fn of_packet(packet: &Packet, realm: u16) -> Self {
+        let (both, way) = Ends::of_packet(packet, realm);
+        let vlan = u32::from(packet.vlan) << 16 | u32::from(packet.inner_vlan);
+        Self { both, vlan, tag: 0, number: UNMET, way: way as u8, place: 0 }
+    }
+
+    /// Sums that are the same for both directions: of the lower and of the upper halves of the addresses, and of the ports.
+    #[inline]
+    pub fn sums(&self) -> (u64, u64, u64) {
+        let Ends { src, dst, ports, .. } = self.both;
+        (src[0].wrapping_add(dst[0]), src[1].wrapping_add(dst[1]), u64::from(ports >> 16) + u64::from(ports & 0xffff))
+    }
+
+    /// To be worked out by the table in this place among several, below 255.
+    #[inline]
+    pub fn set_place(&mut self, place: usize) {
+        self.place = place as u8;
     }
 
     #[inline]

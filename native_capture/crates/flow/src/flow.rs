@@ -3,7 +3,9 @@
 use nc_decode::Packet;
 
 use crate::ahead::Ahead;
+use crate::ends::{whole, Ends};
 use crate::key::FlowKey;
+use crate::responses::Service;
 use crate::tcp::TcpDirection;
 use crate::totals::Totals;
 
@@ -68,7 +70,7 @@ const SERVER_IS_SOURCE: u8 = 4;
 const SENDER_KNOWN: u8 = 8;
 
 /// Both directions of one conversation, in three cache lines: what is common, then each of them. The key is as [`FlowKey::conversation`]
-/// gives it; its `vlan` is 0, or the tags that set this conversation apart from another of the same endpoints.
+/// gives it, as in [`Ends`].
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Talk {
@@ -87,31 +89,16 @@ pub(crate) struct Talk {
     pub ways: [Flow; 2],
 }
 
-fn halves(address: u128) -> [u64; 2] {
-    [address as u64, (address >> 64) as u64]
-}
-
-fn whole([low, high]: [u64; 2]) -> u128 {
-    u128::from(high) << 64 | u128::from(low)
-}
-
-fn ports_of(key: &FlowKey) -> u32 {
-    u32::from(key.sport) << 16 | u32::from(key.dport)
-}
-
-fn kind_of(key: &FlowKey) -> u32 {
-    u32::from(key.realm) << 16 | u32::from(key.proto) << 8 | u32::from(key.version)
-}
-
 impl Talk {
     /// `way`: of the first packet, which goes to the server as far as is known.
-    pub fn new(key: &FlowKey, way: usize) -> Self {
+    pub fn new(ends: &Ends, way: usize) -> Self {
+        let Ends { src, dst, ports, vlan, kind } = *ends;
         Self {
-            src: halves(key.src),
-            dst: halves(key.dst),
-            ports: ports_of(key),
-            vlan: key.vlan,
-            kind: kind_of(key),
+            src,
+            dst,
+            ports,
+            vlan,
+            kind,
             timing: 0,
             rare: 0,
             senders: [0; 2],
@@ -121,26 +108,24 @@ impl Talk {
         }
     }
 
+    #[inline]
+    pub fn ends(&self) -> Ends {
+        let Self { src, dst, ports, vlan, kind, .. } = *self;
+        Ends { src, dst, ports, vlan, kind }
+    }
+
+    #[inline]
     pub fn key(&self) -> FlowKey {
-        FlowKey {
-            src: whole(self.src),
-            dst: whole(self.dst),
-            sport: (self.ports >> 16) as u16,
-            dport: self.ports as u16,
-            vlan: self.vlan,
-            realm: (self.kind >> 16) as u16,
-            proto: self.proto(),
-            version: self.kind as u8,
-        }
+        self.ends().key()
     }
 
     /// Without a branch for each part.
     #[inline]
-    pub fn has_key(&self, key: &FlowKey) -> bool {
-        let (src, dst) = (halves(key.src), halves(key.dst));
+    pub fn has_ends(&self, ends: &Ends) -> bool {
+        let Ends { src, dst, ports, vlan, kind } = *ends;
         let addresses =
             (self.src[0] ^ src[0]) | (self.src[1] ^ src[1]) | (self.dst[0] ^ dst[0]) | (self.dst[1] ^ dst[1]);
-        let rest = (self.ports ^ ports_of(key)) | (self.vlan ^ key.vlan) | (self.kind ^ kind_of(key));
+        let rest = (self.ports ^ ports) | (self.vlan ^ vlan) | (self.kind ^ kind);
         addresses | u64::from(rest) == 0
     }
 
@@ -184,6 +169,22 @@ impl Talk {
         (self.ports >> shift) as u16
     }
 
+    /// The service that `way` talks to or answers for; of equal ports the receiver's.
+    #[inline]
+    pub fn service(&self, way: usize) -> Service {
+        let port = self.server_port();
+        let (to, to_port) =
+            if way & 1 == 0 { (self.dst, self.ports as u16) } else { (self.src, (self.ports >> 16) as u16) };
+        let from = if way & 1 == 0 { self.src } else { self.dst };
+        Service {
+            address: whole(if to_port == port { to } else { from }),
+            realm: (self.kind >> 16) as u16,
+            port,
+            proto: self.proto(),
+            version: self.kind as u8,
+        }
+    }
+
     /// Packets of `way` go to the server, or come from it.
     pub fn set_server(&mut self, way: usize, is_to_server: bool) {
         let is_source = (way == 0) != is_to_server;
@@ -216,10 +217,17 @@ impl Talk {
 mod tests {
     use super::*;
 
+    fn ends(key: &FlowKey) -> Ends {
+        Ends { vlan: key.vlan, ..Ends::of(key).0 }
+    }
+
+    fn begun(key: &FlowKey, way: usize) -> Talk {
+        Talk::new(&ends(key), way)
+    }
+
     #[test]
     fn a_conversation_is_three_cache_lines_of_which_each_direction_is_one() {
-        let talk =
-            Talk::new(&FlowKey { src: 1, dst: 2, sport: 3, dport: 4, vlan: 5, realm: 6, proto: 7, version: 4 }, 0);
+        let talk = begun(&FlowKey { src: 1, dst: 2, sport: 3, dport: 4, vlan: 5, realm: 6, proto: 7, version: 4 }, 0);
         assert_eq!((size_of_val(&talk), size_of_val(&talk.ways)), (192, 128));
         assert_eq!(&raw const talk.ways as usize - &raw const talk as usize, 64);
     }
@@ -236,9 +244,9 @@ mod tests {
             proto: 6,
             version: 6,
         };
-        let mut talk = Talk::new(&key, 0);
-        assert_eq!((talk.key(), talk.has_key(&key), talk.server_port()), (key, true, 443));
-        assert_eq!(Talk::new(&key, 1).server_port(), 51_000);
+        let mut talk = begun(&key, 0);
+        assert_eq!((talk.key(), talk.has_ends(&ends(&key)), talk.server_port()), (key, true, 443));
+        assert_eq!(begun(&key, 1).server_port(), 51_000);
         talk.set_server(0, false);
         assert_eq!(talk.server_port(), 51_000);
         talk.set_server(1, false);
@@ -253,13 +261,13 @@ mod tests {
             FlowKey { proto: 17, ..key },
             FlowKey { version: 4, ..key },
         ];
-        assert!(others.iter().all(|other| !talk.has_key(other)));
+        assert!(others.iter().all(|other| !talk.has_ends(&ends(other))));
     }
 
     #[test]
     fn senders_are_known_for_one_bundle_and_each_direction() {
         let mut talk =
-            Talk::new(&FlowKey { src: 1, dst: 2, sport: 3, dport: 4, vlan: 0, realm: 0, proto: 6, version: 4 }, 0);
+            begun(&FlowKey { src: 1, dst: 2, sport: 3, dport: 4, vlan: 0, realm: 0, proto: 6, version: 4 }, 0);
         assert_eq!(talk.sender_in(0, 0), None);
         talk.set_sender(0, 7, 11);
         assert_eq!((talk.sender_in(0, 7), talk.sender_in(1, 7), talk.sender_in(0, 8)), (Some(11), None, None));

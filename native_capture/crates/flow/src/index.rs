@@ -7,6 +7,7 @@ const EMPTY: u32 = u32::MAX;
 const FIRST: usize = 1 << 10;
 
 #[derive(Clone, Copy)]
+#[repr(align(8))]
 struct Slot {
     tag: u32,
     number: u32,

@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use nc_decode::{Packet, NO_VLAN};
 
+use crate::ends::Ends;
+
 /// One direction of a conversation. Addresses as in [`Packet`]; `realm` is the number of the point's realm.
 /// `vlan` holds both tags; 0xffff_ffff when untagged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +95,21 @@ impl Default for KeyedState {
 }
 
 impl KeyedState {
+    /// Of both ends, in few words: this is done for every packet.
+    #[inline]
+    pub(crate) fn tag(&self, ends: &Ends) -> u32 {
+        let Ends { src, dst, ports, vlan, kind } = *ends;
+        let mut state = self.build_hasher();
+        if kind as u8 == 4 {
+            state.fold_both(src[0] << 32 | dst[0], u64::from(ports) << 32 | u64::from(kind ^ vlan));
+        } else {
+            state.fold_both(src[0], src[1]);
+            state.fold_both(dst[0], dst[1]);
+            state.fold_both(u64::from(ports) << 32 | u64::from(vlan), kind.into());
+        }
+        (state.finish() >> 16) as u32
+    }
+
     /// Without a secret: for tables whose overflow must be the same in every run.
     pub(crate) fn same_in_every_run() -> Self {
         Self(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345)

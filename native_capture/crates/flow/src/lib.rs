@@ -6,6 +6,7 @@ mod ahead;
 mod clock;
 mod delays;
 mod dscp;
+mod ends;
 mod fill;
 mod flow;
 mod fragments;

@@ -12,7 +12,9 @@ pub(crate) fn fetch<T>(value: &T) {
         let first = std::ptr::from_ref(value).cast::<i8>();
         let last = size_of::<T>().saturating_sub(1);
         // A count that the compiler knows: no loop is left.
-        for line in 0..=last / LINE + usize::from(align_of::<T>() < LINE) {
+        // A value as large as its alignment begins and ends in one line.
+        let is_in_one = size_of::<T>() == align_of::<T>() || align_of::<T>() >= LINE;
+        for line in 0..=last / LINE + usize::from(!is_in_one) {
             let byte = (line * LINE).min(last);
             // SAFETY: a prefetch reads and writes nothing and faults nowhere, whatever the address (Intel SDM, PREFETCHh).
             unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(byte)) }

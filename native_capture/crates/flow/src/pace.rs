@@ -37,7 +37,7 @@ pub struct PaceKey {
 }
 
 /// Sums of all its conversations, however short each was. `bytes`: of IP packets, those sent again included. `steps`: number of the
-/// step since 1970 and its bytes, ascending once [`FlowTable::paces`](crate::FlowTable) has handed it over.
+/// step since 1970 and its bytes, ascending once [`FlowTable::take_paces`](crate::FlowTable) has handed it over.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
     pub connections: u64,
@@ -107,13 +107,14 @@ impl Paces {
     }
 
     /// A step of this direction is over, the one of its last packet.
-    #[inline(never)]
+    #[inline]
     pub fn step(&mut self, talk: &Talk, number: u32) {
-        if self.is_on {
+        if self.is_on && talk.ways[(number & 1) as usize].packets() >= LEAST_PACKETS {
             self.take(talk, number);
         }
     }
 
+    #[inline(never)]
     fn take(&mut self, talk: &Talk, number: u32) {
         let flow = &talk.ways[(number & 1) as usize];
         let (packets, bytes) = (flow.packets(), flow.ip_bytes());
@@ -156,8 +157,11 @@ impl Paces {
     }
 
     /// The conversation is over: its number will be another's.
+    #[inline]
     pub fn end(&mut self, talk: &Talk, number: u32) {
-        if !self.is_on {
+        // What was never bulk was never followed.
+        let may_be_open = talk.ways[0].packets().max(talk.ways[1].packets()) >= LEAST_PACKETS;
+        if !self.is_on || !may_be_open {
             return;
         }
         for way in [number << 1, number << 1 | 1] {

@@ -120,10 +120,11 @@ impl Rares {
     }
 
     /// The one mark, where there is but one; None where there are several, or no packets.
+    #[inline]
     pub fn only_mark(&self, talk: &Talk, way: usize) -> Option<(u8, DscpCount)> {
         let flow = &talk.ways[way & 1];
         let total = (flow.packets(), flow.bytes());
-        match self.set(talk, way) {
+        match if talk.rare == 0 { None } else { self.set(talk, way) } {
             Some(set) => set.clone().of_only(flow.mark, flow.seen).only(total),
             None => {
                 let count = DscpCount { packets: total.0, bytes: total.1, ..DscpCount::default() };

@@ -3,6 +3,7 @@
 use nc_decode::proto;
 
 use crate::dscp::{Counted, DscpCount};
+use crate::flow::Talk;
 use crate::health::{is_answered_dns, is_unanswered, timing};
 use crate::key::FlowKey;
 use crate::media::Media;
@@ -83,7 +84,14 @@ impl FlowTable {
         timing.map_or(0, |timing| timing.name)
     }
 
+    /// Whether nothing stands beside the record of this conversation: no signature, no trouble, and one mark a direction.
+    #[inline]
+    pub fn is_plain(&self, number: u32) -> bool {
+        self.talk(number >> 1).rare == 0
+    }
+
     /// TCP counts of this direction, by the contract.
+    #[inline]
     pub fn tcp(&self, number: u32) -> TcpCounts {
         let troubles = self.troubles(number);
         TcpCounts {
@@ -96,11 +104,17 @@ impl FlowTable {
     }
 
     /// All zero for what is not TCP.
+    #[inline]
     fn troubles(&self, number: u32) -> Troubles {
-        let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
+        let talk = self.talk(number >> 1);
         if talk.rare == 0 {
             return Troubles::default();
         }
+        self.troubles_of(talk, (number & 1) as usize)
+    }
+
+    #[cold]
+    fn troubles_of(&self, talk: &Talk, way: usize) -> Troubles {
         let trouble = self.health.rares.trouble(talk).filter(|_| talk.proto() == proto::TCP);
         trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default()
     }
@@ -111,6 +125,7 @@ impl FlowTable {
     }
 
     /// As `health`, with nothing known of round trips: they stand elsewhere.
+    #[inline]
     pub fn health_but_times(&self, number: u32) -> FlowHealth {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
         let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
@@ -133,10 +148,13 @@ impl FlowTable {
     }
 
     /// The RTP stream in this direction.
+    #[inline]
     pub fn media(&self, number: u32) -> Option<Media> {
         let talk = self.talk(number >> 1);
-        let streams = self.health.media.get(talk.timing).filter(|_| talk.proto() == proto::UDP)?;
-        streams.media((number & 1) as usize)
+        if talk.proto() != proto::UDP {
+            return None;
+        }
+        self.health.media.get(talk.timing)?.media((number & 1) as usize)
     }
 
     /// Data segments of this direction, all zero for what is not TCP.
@@ -144,13 +162,23 @@ impl FlowTable {
         self.flow(number).data_segments
     }
 
-    /// Whether services are judged by it: a TCP conversation, or one with DNS that was answered.
-    pub fn is_measured(&self, number: u32) -> bool {
+    /// The direction, of this one's conversation, by which services are judged: the first that was seen of a TCP conversation, or of one with DNS
+    /// that was answered.
+    #[inline]
+    pub fn measured(&self, number: u32) -> Option<u32> {
         let talk = self.talk(number >> 1);
-        talk.proto() == proto::TCP || is_answered_dns(talk)
+        let way = u32::from(talk.ways[0].packets() == 0);
+        (talk.proto() == proto::TCP || is_answered_dns(talk)).then_some(number & !1 | way)
+    }
+
+    /// Directions of this one's conversation that were seen.
+    #[inline]
+    pub fn directions(&self, number: u32) -> usize {
+        self.talk(number >> 1).ways.iter().filter(|flow| flow.packets() > 0).count()
     }
 
     /// Whether an answer of this conversation's server was timed.
+    #[inline]
     pub fn has_answered(&self, number: u32) -> bool {
         let talk = self.talk(number >> 1);
         talk.is_answered() || is_answered_dns(talk)
@@ -166,8 +194,14 @@ impl FlowTable {
     }
 
     /// The service that the conversation of this flow talks to.
+    #[inline]
     pub fn service(&self, number: u32) -> Service {
-        Service::of(&self.key(number), self.server_port(number))
+        self.talk(number >> 1).service((number & 1) as usize)
+    }
+
+    /// Services that answered, and how many answers were timed.
+    pub fn answers(&self) -> impl Iterator<Item = (Service, u64)> + '_ {
+        self.health.responses.counts()
     }
 
     /// Times from request to first response of a service; None when it answered nothing.

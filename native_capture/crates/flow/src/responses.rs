@@ -149,6 +149,11 @@ impl Responses {
         self.times.get(usize::from(*self.numbers.get(service)?).wrapping_sub(1))
     }
 
+    pub fn counts(&self) -> impl Iterator<Item = (Service, u64)> + '_ {
+        let of = |number: &u16| self.times.get(usize::from(*number).wrapping_sub(1)).map_or(0, ResponseTimes::count);
+        self.numbers.iter().map(move |(service, number)| (*service, of(number)))
+    }
+
     pub fn overflow(&self) -> u64 {
         self.overflow
     }

@@ -203,10 +203,15 @@ impl RoceTable {
     }
 
     /// The flow at the point that showed it first.
+    #[inline]
     pub fn origin(&self, number: u32) -> u32 {
         if self.points < 2 {
             return number;
         }
+        self.first_of(number)
+    }
+
+    fn first_of(&self, number: u32) -> u32 {
         let flow = self.flow(number);
         let others = (0..self.points).filter(|point| *point != flow.ends.point);
         let others = others.filter_map(|point| self.find(&RoceEnds { point, ..flow.ends }, flow.dest_qp));

@@ -1,10 +1,9 @@
 //! The flow table: one record per conversation, with both directions and the port that the server listens on.
 
-use std::hash::BuildHasher;
-
 use nc_decode::{proto, tcp_flag, Packet};
 
 use crate::ahead::{Ahead, UNMET};
+use crate::ends::Ends;
 use crate::flow::{Flow, Talk};
 use crate::health::Health;
 use crate::index::Index;
@@ -76,7 +75,7 @@ impl FlowTable {
     /// Account one packet; None (and one more overflow) when the table is full and the conversation is new.
     pub fn observe(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
         let mut ahead = Ahead::of(&key);
-        ahead.tag = self.tag(&ahead.both);
+        ahead.tag = self.hasher.tag(&ahead.both);
         self.observe_ahead(&ahead, point, packet)
     }
 
@@ -113,11 +112,9 @@ impl FlowTable {
     /// Before a packet is counted, in three steps, each for a handful of packets before the next: its slot is brought near here, its
     /// conversation by `meet`, and what stands beside that by `meet_more`.
     #[inline]
-    pub fn ahead(&self, key: &FlowKey) -> Ahead {
-        let mut ahead = Ahead::of(key);
-        ahead.tag = self.tag(&ahead.both);
+    pub fn ahead(&self, ahead: &mut Ahead) {
+        ahead.tag = self.hasher.tag(&ahead.both);
         self.index.fetch(ahead.tag);
-        ahead
     }
 
     #[inline]
@@ -130,7 +127,7 @@ impl FlowTable {
 
     #[inline]
     pub fn meet_more(&self, ahead: &Ahead) {
-        if ahead.number != UNMET && ahead.both.proto == proto::TCP {
+        if ahead.number != UNMET && (ahead.both.kind >> 8) as u8 == proto::TCP {
             self.health.timings.fetch(self.talk(ahead.number).timing);
         }
     }
@@ -142,12 +139,8 @@ impl FlowTable {
             return None;
         }
         let talk = self.talk(ahead.number);
-        let fits = talk.is_alive() && talk.has_key(&ahead.both) && talk.fits(ahead);
+        let fits = talk.is_alive() && talk.has_ends(&ahead.both) && talk.fits(ahead);
         fits.then_some(ahead.number)
-    }
-
-    fn tag(&self, both: &FlowKey) -> u32 {
-        (self.hasher.hash_one(both) >> 16) as u32
     }
 
     /// The conversation whose direction carries these tags, or was not seen yet.
@@ -156,12 +149,12 @@ impl FlowTable {
         if self.talk(first).fits(ahead) {
             return Some(first);
         }
-        let both = FlowKey { vlan: apart(ahead.vlan), ..ahead.both };
-        self.lookup(self.tag(&both), &both)
+        let both = Ends { vlan: apart(ahead.vlan), ..ahead.both };
+        self.lookup(self.hasher.tag(&both), &both)
     }
 
-    fn lookup(&self, tag: u32, both: &FlowKey) -> Option<u32> {
-        self.index.find(tag, |number| self.talk(number).has_key(both))
+    fn lookup(&self, tag: u32, both: &Ends) -> Option<u32> {
+        self.index.find(tag, |number| self.talk(number).has_ends(both))
     }
 
     fn begin(&mut self, ahead: &Ahead, packet: &Packet) -> Option<u32> {
@@ -173,8 +166,8 @@ impl FlowTable {
         // The endpoints are known with other tags in this direction: a conversation of its own.
         let known = self.lookup(tag, &both).map(|number| self.talk(number));
         if known.is_some_and(|talk| talk.ways[usize::from(way & 1)].packets() > 0) {
-            both = FlowKey { vlan: apart(vlan), ..both };
-            tag = self.tag(&both);
+            both = Ends { vlan: apart(vlan), ..both };
+            tag = self.hasher.tag(&both);
         }
         let talk = Talk::new(&both, usize::from(way & 1));
         let number = match self.free.pop() {
@@ -206,11 +199,13 @@ impl FlowTable {
         (&mut self.talks[number as usize], &mut self.health)
     }
 
+    #[inline]
     pub fn flow(&self, number: u32) -> &Flow {
         &self.talk(number >> 1).ways[(number & 1) as usize]
     }
 
     /// Who sends to whom in this direction.
+    #[inline]
     pub fn key(&self, number: u32) -> FlowKey {
         let talk = self.talk(number >> 1);
         let key = FlowKey { vlan: self.flow(number).vlan, ..talk.key() };
@@ -222,6 +217,7 @@ impl FlowTable {
     }
 
     /// The port that the SYN, or else the first packet of the conversation, went to.
+    #[inline]
     pub fn server_port(&self, number: u32) -> u16 {
         self.talk(number >> 1).server_port()
     }
@@ -254,6 +250,7 @@ impl FlowTable {
     }
 
     /// Whether the other direction was seen as well.
+    #[inline]
     pub fn is_answered(&self, number: u32) -> bool {
         self.talk(number >> 1).ways[(number & 1 ^ 1) as usize].packets() > 0
     }
@@ -340,14 +337,20 @@ impl FlowTable {
         self.paces = Paces::of(steps);
     }
 
-    /// What was followed, of conversations that are over and of those that go on; and steps that found no room. Once, at the end.
-    pub fn paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
-        let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
-        talks.for_each(|(number, talk)| self.paces.end(talk, number as u32));
-        self.paces.hand_over()
+    /// The end: bulk of conversations that go on is followed to here. `look` at each of them, by the numbers of its directions, on the same
+    /// way through the table.
+    pub fn wind_up(&mut self, mut look: impl FnMut(&Self, [u32; 2])) {
+        for number in 0..self.records() as u32 {
+            let talk = &self.talks[number as usize];
+            if talk.is_alive() {
+                self.paces.end(talk, number);
+                look(self, [number << 1, number << 1 | 1]);
+            }
+        }
     }
 
-    /// What was followed since this was asked last, of conversations that go on up to their last whole step; and steps that found no room.
+    /// What was followed since this was asked last, of conversations that go on up to their last whole step, after [`Self::wind_up`] all of it;
+    /// and steps that found no room.
     pub fn take_paces(&mut self) -> (Vec<(PaceKey, Pace)>, u64) {
         self.paces.hand_over()
     }
@@ -355,7 +358,7 @@ impl FlowTable {
     fn forget(&mut self, number: u32, why: Gone) {
         self.paces.end(&self.talks[number as usize], number);
         self.talk_mut(number).end();
-        let tag = self.tag(&self.talk(number).key());
+        let tag = self.hasher.tag(&self.talk(number).ends());
         self.index.remove(tag, number);
         match &mut self.gone {
             Some(gone) => gone.push((number, why)),

@@ -68,6 +68,9 @@ impl TcpCounts {
     #[inline]
     pub fn add(&mut self, event: TcpEvent) {
         self.data_segments += u64::from(event.is(TcpEvent::DATA));
+        if event.0 <= TcpEvent::DATA {
+            return; // as nearly all are
+        }
         self.retransmitted += u64::from(event.is(TcpEvent::RETRANSMITTED));
         self.syn_retransmitted += u64::from(event.is(TcpEvent::SYN_RETRANSMITTED));
         self.fin_retransmitted += u64::from(event.is(TcpEvent::FIN_RETRANSMITTED));

@@ -74,6 +74,7 @@ struct Way {
 /// One segment of each direction is timed at a time; none that was sent again (Karn, Partridge 1987; RFC 6298, 3).
 /// `number`: of the service, as [`crate::responses::Responses`] knows it; `name`: of the server, as who reads payload knows it.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Timing {
     ways: [Way; 2],
     sent: [Moment; 2],

@@ -91,7 +91,7 @@ fn put_variable(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-#[inline]
+#[inline(always)]
 fn put_text(out: &mut Vec<u8>, text: &str) {
     if text.is_empty() {
         return out.push(0);
@@ -183,6 +183,8 @@ pub struct IpfixWriter {
     sequence: u32,
     /// Data records that wait, in sets of one template each.
     body: Vec<u8>,
+    /// Room for a record that does not fit.
+    spare: Vec<u8>,
     waiting: u32,
     open: Option<(u16, usize)>,
     export_s: u32,
@@ -192,7 +194,7 @@ impl IpfixWriter {
     /// `limit`: at least 512.
     pub fn new(domain: u32, limit: usize) -> Self {
         let limit = limit.clamp(512, usize::from(u16::MAX));
-        Self { domain, limit, sequence: 0, body: Vec::new(), waiting: 0, open: None, export_s: 0 }
+        Self { domain, limit, sequence: 0, body: Vec::new(), spare: Vec::new(), waiting: 0, open: None, export_s: 0 }
     }
 
     /// A message with all templates: first in a file or connection, again and again over UDP (RFC 7011, 8.4).
@@ -222,7 +224,9 @@ impl IpfixWriter {
     /// The record from `at` on does not fit: what stands `before` it is a message, and it begins the next one.
     #[cold]
     fn put_off(&mut self, before: usize, at: usize, template: u16, out: &mut Vec<u8>) {
-        let record = self.body.split_off(at);
+        let mut record = std::mem::take(&mut self.spare);
+        record.clear();
+        record.extend_from_slice(&self.body[at..]);
         self.body.truncate(before);
         if before < at {
             // The set that was begun for it is gone; the one before it was closed.
@@ -231,6 +235,7 @@ impl IpfixWriter {
         self.flush(out);
         self.close_set(template);
         self.body.extend_from_slice(&record);
+        self.spare = record;
     }
 
     /// Of the next message.
@@ -251,10 +256,14 @@ impl IpfixWriter {
     }
 
     /// Begin a set of `template`, unless it is open; 0 opens none.
+    #[inline]
     fn close_set(&mut self, template: u16) {
-        if self.open.is_some_and(|(open, _)| open == template) {
-            return;
+        if self.open.is_none_or(|(open, _)| open != template) {
+            self.change_set(template);
         }
+    }
+
+    fn change_set(&mut self, template: u16) {
         if let Some((_, at)) = self.open.take() {
             let len = length(self.body.len() - at);
             self.body[at + 2..at + 4].copy_from_slice(&len);

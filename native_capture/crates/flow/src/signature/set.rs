@@ -15,13 +15,15 @@ use super::FIRST_PACKETS;
 
 /// Slots of the filter; a power of two.
 const SLOTS: usize = 4_096;
+/// TCP, and UDP: a filter for each.
+const TRANSPORTS: usize = 2;
 /// Signatures; their number is a byte, 0 means none, and the last are those of columns.
 const MAX_SIGNATURES: usize = columns::FP32 as usize - 1;
 const MAX_OFFSETS: usize = 8;
 /// Patterns begin here at the latest: farther bytes are not in the cache yet when a packet is looked at.
 const LAST_OFFSET: usize = 56;
-/// Bytes in which all of them begin.
-const HEAD: usize = LAST_OFFSET + 2;
+/// Bytes in which all of them begin; any offset of six bits lies within.
+const HEAD: usize = 65;
 
 struct Candidate {
     pattern: Pattern,
@@ -38,13 +40,14 @@ pub struct Sample {
 }
 
 /// Signatures ready for matching. Most packets cost a few loads: two bytes at each offset where some pattern begins are
-/// looked up in `filter`, whose bits stand for those offsets.
+/// looked up in one of `filters`, whose bits stand for those offsets.
 pub struct Signatures {
     all: Vec<Arc<Signature>>,
     needs: Vec<usize>,
     offsets: Vec<usize>,
-    protos: Vec<u8>,
-    filter: Box<[u8; SLOTS]>,
+    /// The same in a row of known length; what is not used of it has no bit in any filter.
+    places: [u8; MAX_OFFSETS],
+    filters: Box<[[u8; SLOTS]; TRANSPORTS]>,
     /// The most particular first.
     candidates: Vec<Candidate>,
     /// Offset (its place in `offsets`), the two bytes there, candidate; ascending.
@@ -54,13 +57,13 @@ pub struct Signatures {
 impl Default for Signatures {
     /// None at all.
     fn default() -> Self {
-        let filter = Box::new([0; SLOTS]);
+        let filters = Box::new([[0; SLOTS]; TRANSPORTS]);
         Self {
             all: Vec::new(),
             needs: Vec::new(),
             offsets: Vec::new(),
-            protos: Vec::new(),
-            filter,
+            places: [0; MAX_OFFSETS],
+            filters,
             candidates: Vec::new(),
             starts: Vec::new(),
         }
@@ -108,16 +111,13 @@ impl Signatures {
             Transport::Tcp => proto::TCP,
             Transport::Udp => proto::UDP,
         };
-        if !self.protos.contains(&proto) {
-            self.protos.push(proto);
-        }
         let mut needs = usize::MAX;
         for pattern in signature.patterns(place)? {
             let bit = self.bit(pattern.anchor_at).ok_or_else(|| {
                 let what = format!("{place}: a pattern cannot begin at {}", pattern.anchor_at);
                 SignatureError(format!("{what}. Begin it at one of {:?}", self.offsets))
             })?;
-            self.filter[slot(pattern.anchor)] |= bit;
+            self.filters[usize::from(proto == proto::UDP)][slot(pattern.anchor)] |= bit;
             needs = needs.min(pattern.needs());
             self.candidates.push(Candidate { pattern, number, proto });
         }
@@ -129,6 +129,7 @@ impl Signatures {
     fn bit(&mut self, offset: usize) -> Option<u8> {
         let known = self.offsets.iter().position(|known| *known == offset);
         if known.is_none() && self.offsets.len() < MAX_OFFSETS && offset <= LAST_OFFSET {
+            self.places[self.offsets.len()] = offset as u8;
             self.offsets.push(offset);
         }
         let position = known.or_else(|| self.offsets.iter().position(|known| *known == offset))?;
@@ -138,16 +139,17 @@ impl Signatures {
     /// Number of the signature that this packet alone shows, 0 for none. `bytes`: the frame as captured.
     #[inline]
     pub fn sight(&self, packet: &Packet, bytes: &[u8]) -> u8 {
-        if packet.payload_len == 0 || packet.payload_at == 0 || !(self.protos.contains(&packet.proto) || packet.has_bth)
-        {
+        let is_known = matches!(packet.proto, proto::TCP | proto::UDP) || packet.has_bth;
+        if packet.payload_len == 0 || packet.payload_at == 0 || !is_known {
             return 0;
         }
         let Some(payload) = bytes.get(usize::from(packet.payload_at)..) else { return 0 };
         // A short frame is padded on Ethernet.
         let payload = &payload[..payload.len().min(packet.payload_len as usize)];
+        let filter = &self.filters[usize::from(packet.proto == proto::UDP)];
         let number = match payload.first_chunk::<HEAD>() {
-            Some(head) if !self.may_begin(head) => 0,
-            _ => self.look_up(packet, payload),
+            Some(head) if !self.may_begin(filter, head) => 0,
+            _ => self.look_up(filter, packet, payload),
         };
         if number == 0 && columns::is_sampled(packet) {
             return columns::show(packet, payload);
@@ -157,21 +159,21 @@ impl Signatures {
 
     /// Whether some pattern may begin in these bytes: in all but few packets none does.
     #[inline]
-    fn may_begin(&self, head: &[u8; HEAD]) -> bool {
+    fn may_begin(&self, filter: &[u8; SLOTS], head: &[u8; HEAD]) -> bool {
         let mut found = 0;
-        for (place, at) in self.offsets.iter().enumerate() {
-            let at = (*at).min(LAST_OFFSET);
-            found |= self.filter[slot(u16::from_be_bytes([head[at], head[at + 1]]))] & 1 << (place & 7);
+        for (place, at) in self.places.iter().enumerate() {
+            let at = usize::from(at & 63);
+            found |= filter[slot(u16::from_be_bytes([head[at], head[at + 1]]))] & 1 << place;
         }
         found != 0
     }
 
-    fn look_up(&self, packet: &Packet, payload: &[u8]) -> u8 {
+    fn look_up(&self, filter: &[u8; SLOTS], packet: &Packet, payload: &[u8]) -> u8 {
         let mut best = None;
         for (place, at) in self.offsets.iter().enumerate() {
             let Some(two) = payload.get(*at..*at + 2) else { continue };
             let two = u16::from_be_bytes([two[0], two[1]]);
-            if self.filter[slot(two)] >> place & 1 != 0 {
+            if filter[slot(two)] >> place & 1 != 0 {
                 best = earlier(best, self.compare(place as u8, two, packet, payload));
             }
         }
