@@ -33,7 +33,7 @@ def test_ways_to_a_point_that_copies_before_the_drop_lose_their_losses_and_say_w
     found["path"]["withheld"] = ["mirror"]
     respect(found, {"b": PointFacts(egress_drop="before")})
     hop, other = found["path"], found["paths"][0]
-    assert hop["withheld"] == ["mirror", BEFORE_DROP.format(point="b")]
+    assert [str(said) for said in hop["withheld"]] == ["mirror", BEFORE_DROP % {"point": "b"}]
     assert (hop["lost"], hop["fault"], hop["other_faults"], hop["by_dscp"]["46"]["lost"]) == (None, None, [], None)
     assert hop["directions"][0]["by_queue"] == [{"lost": None}] and hop["delay_ns"] == {"p50": None, "p99": None, "max": None}
     assert hop["rewrites"] == [1]
@@ -63,7 +63,8 @@ def test_a_point_says_what_its_copies_cannot_show(facts: PointFacts, limits: lis
     found = report(way("b", "a"))
     respect(found, {"a": facts})
     calibration = found["points"][0]["calibration"]
-    assert calibration["limits"] == [text.format(point="a") for text in limits] and calibration["rewrite"] == facts.rewrite
+    assert [str(said) for said in calibration["limits"]] == [text % {"point": "a"} for text in limits]
+    assert calibration["rewrite"] == facts.rewrite
     assert (found["path"]["lost"] is None) == (facts.egress_drop == "before")
     assert (found["points"][0]["queues"] == [ESTIMATED]) == (facts.egress_drop == "before")
 
