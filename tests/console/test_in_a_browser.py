@@ -39,7 +39,7 @@ FLAGS = (
     "--no-first-run",
     "--hide-scrollbars",
 )
-IDS: Any = type("Row", (), {"pk": 1})()
+IDS: Any = type("Row", (), {"pk": 1, "sensor_id": 1})()
 PAGES = {**pages(Sample(*[IDS] * 13)), "changes-proposed": "/changes/3/", "nothing": "/nothing", "docs": "/api/docs"}
 SIZES = ((1280, 900), (390, 844))
 # Contrast of every text against the nearest painted ground, by WCAG 2's formula; runs in the page.
