@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # A broken index or proxy setting of the machine is the machine's business: pip and cargo read their usual configuration.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-CARGO := cargo --quiet
+CARGO := MAKEFLAGS= cargo --quiet
 MANIFEST := native_capture/Cargo.toml
 RUST_SOURCES := $(shell find native_capture \( -name target -o -path native_capture/fuzz \) -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.pyi' -o -name '*.txt' -o -name Cargo.lock \) -print 2>/dev/null)
 
