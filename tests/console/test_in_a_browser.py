@@ -219,6 +219,7 @@ def test_everything_goes_by_keyboard(site: str, chrome: webdriver.Chrome) -> Non
 
 
 def test_timeline_fills_live_and_leaves_a_half_typed_form_alone(site: str, chrome: webdriver.Chrome) -> None:
+    chrome.add_cookie({"name": "django_language", "value": "en"})
     chrome.get(f"{site}/changes/3/")
     until(chrome, lambda d: d.find_element(By.CSS_SELECTOR, ".live").get_attribute("data-state") == "live")
     chrome.find_element(By.ID, "approve-password").send_keys("half")

@@ -439,3 +439,13 @@ def test_a_service_that_is_tied_to_addresses_is_a_condition() -> None:
 def test_everything_but_everything_is_nothing() -> None:
     rule = only_rule(policy().replace("    next", "        set service-negate enable\n    next"))
     assert rule.match.services == ()
+
+
+def test_a_text_that_was_cut_inside_of_an_entry_says_so() -> None:
+    whole = policy()
+    assert VENDOR.parse(whole).unparsed == ()
+    lines = whole.splitlines()
+    cut = VENDOR.parse("\n".join(lines[: lines.index("    next")]))
+    assert [(one.line, one.reason) for one in cut.unparsed] == [(lines.index("    next"), "the text ends inside of '1'")]
+    in_vdom = "\n".join(["config vdom", "edit root", *lines])
+    assert VENDOR.parse(in_vdom).unparsed == ()

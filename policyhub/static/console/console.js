@@ -54,16 +54,17 @@
   }
   function live(root) {
     const sign = () => $(".live");
-    let timer = 0, running = false, again = false, polling = 0, failures = 0;
+    let timer = 0, running = false, again = false, polling = 0, failures = 0, said = "";
     const run = async () => {
       if (running) { again = true; return; }
       running = true;
       try { await refresh(); } catch { /* the next event tries again */ }
+      if (said) say(said); // the sign may be among what was replaced
       running = false;
       if (again) { again = false; soon(); }
     };
     const soon = () => { clearTimeout(timer); timer = setTimeout(run, 250); };
-    const say = (state) => { const el = sign(); if (el) { el.dataset.state = state; $(".dot", el).className = `dot ${state === "live" ? "good" : "wait"}`; } };
+    const say = (state) => { said = state; const el = sign(); if (el) { el.dataset.state = state; $(".dot", el).className = `dot ${state === "live" ? "good" : "wait"}`; } };
     const poll = () => { if (!polling) { say("polling"); polling = setInterval(run, 5000); } };
     const connect = () => {
       const source = new EventSource(root.dataset.events);

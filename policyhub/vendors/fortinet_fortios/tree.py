@@ -210,7 +210,14 @@ class _Builder:
                 self._other(text, number)
         for key in list(self.orders):
             self._reorder(key)
+        self._ended()
         return self.tree
+
+    def _ended(self) -> None:
+        """A text that ends inside of an entry was cut: what else the entry says is not known."""
+        inside = [node.name for at, node in enumerate(self.stack) if node.is_entry and self.stack[at - 1].name != "vdom"]
+        if inside:
+            self.ledger.unparsed(self.lines.at(max(self.stack[-1].numbers)), f"the text ends inside of {inside[0][:40]!r}")
 
     def _reorder(self, key: int) -> None:
         """Entries in the order that moves gave them."""
