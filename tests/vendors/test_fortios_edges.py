@@ -449,3 +449,25 @@ def test_a_text_that_was_cut_inside_of_an_entry_says_so() -> None:
     assert [(one.line, one.reason) for one in cut.unparsed] == [(lines.index("    next"), "the text ends inside of '1'")]
     in_vdom = "\n".join(["config vdom", "edit root", *lines])
     assert VENDOR.parse(in_vdom).unparsed == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "unparsed"),
+    [
+        (["system interface", 'unset description "x', "set ip bad", 'set description "a', 'b"'], [6]),
+        (["router policy", 'a"b # set type "a b"', "select dst a", 'set type "a', 'b"'], [3, 4, 5]),
+        (["firewall policy", 'set comments "a', "set foo 1", 'b"', 'set comments "z"', "set foo 2"], [7]),
+        (["firewall policy", "append foo\tbar"], [3]),
+        (["firewall policy", "set foo a", "unset foo", "set foo b"], [5]),
+        (["firewall policy", 'unset comments "a', 'set bar"'], []),
+    ],
+)
+def test_lines_of_a_setting_are_those_that_set_it(lines: list[str], unparsed: list[int]) -> None:
+    table, *settings = lines
+    text = "\n".join([f"config {table}", "edit 1", *settings, "next", "end"])
+    assert [one.line for one in VENDOR.parse(text).unparsed] == unparsed
+
+
+def test_what_is_appended_stays_in_its_place() -> None:
+    text = "config firewall policy\nedit 1\nset srcaddr all\nset dstaddr all\nappend srcaddr b\nnext\nend"
+    assert only_rule(text).text == "srcaddr all b; dstaddr all"

@@ -93,7 +93,7 @@ def read_interfaces(reading: Reading, scope: Scope, zone_of: dict[tuple[str, str
 
 
 def _book_known(reading: Reading, node: Node, known: frozenset[str]) -> None:
-    others = {number for name, number in node.fields(reading.text) if name not in known}
+    others = {number for name, number in node.fields() if name not in known}
     reading.ledger.understood(*(number for number in node.numbers if number not in others))
 
 

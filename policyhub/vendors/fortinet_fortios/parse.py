@@ -131,7 +131,7 @@ def _book_frames(reading: Reading) -> None:
         for table in READ_IN_PART:
             for node in scope.tables.get(table, ()):
                 for one in (node, *node.entries.values()):
-                    settings = {number for _, number in one.fields(reading.text)}
+                    settings = {number for _, number in one.fields()}
                     reading.ledger.understood(*(number for number in one.numbers if number not in settings))
 
 
@@ -147,7 +147,7 @@ def _left_over(reading: Reading, tree: Tree, lines: Lines) -> Iterator[Block]:
                     yield _block(inner, lines)
     yield from (Block(lines.at(number)) for number in tree.stray)
     for vdom in tree.root.tables["vdom"].entries.values() if "vdom" in tree.root.tables else ():
-        yield from (Block(lines.at(number)) for _, number in vdom.fields(lines))
+        yield from (Block(lines.at(number)) for _, number in vdom.fields())
 
 
 def _block(node: Node, lines: Lines) -> Block:

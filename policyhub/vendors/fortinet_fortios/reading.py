@@ -161,7 +161,7 @@ class Reading(Collected):
     def leave_settings(self, node: Node, known: frozenset[str], reason: str) -> None:
         """Lines of settings that are not known are unparsed."""
         if not known.issuperset(node.settings):
-            for name, number in node.fields(self.text):
+            for name, number in node.fields():
                 if name not in known:
                     self.leave(number, reason)
 

@@ -98,6 +98,7 @@ def without_prompt(text: str) -> str:
 class Node:
     """A table (`config`) or an entry (`edit`). `number`: of its first line; `numbers`: without those of what is below.
 
+    names: of what each of these lines sets, "" for nothing.
     settings: everything behind the name, as written; of one that was appended to, all of it.
     Most nodes have neither entries nor tables, and an empty table for each would cost more than its lines.
     """
@@ -106,6 +107,7 @@ class Node:
     is_entry: bool
     number: int
     numbers: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     entries: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
     tables: Mapping[str, Node] = field(default_factory=lambda: NOTHING)
@@ -140,22 +142,23 @@ class Node:
         raw = self.settings[name]
         return f"{name} {raw}" if raw else name
 
-    def fields(self, lines: Lines) -> Iterator[tuple[str, int]]:
-        """Names of its settings, each with the number of a line that sets it. Read again: few are asked for."""
-        is_quoted = False
-        for text, number in ((lines.at(number).text, number) for number in self.numbers):
-            if is_quoted:
-                is_quoted = not has_open_quote(text)
-                continue
-            words = without_prompt(text).split(None, 2)
-            if len(words) > 1 and words[1] in self.settings:
-                is_quoted = "\n" in self.settings[words[1]] and has_open_quote(text)
-                if words[0] in ADDS:
-                    yield words[1], number
+    def note(self, *numbers: int) -> None:
+        """Lines of its own that set nothing."""
+        self.numbers.extend(numbers)
+        self.names.extend([""] * len(numbers))
+
+    def fields(self) -> Iterator[tuple[str, int]]:
+        """Names of its settings, each with the number of a line that sets it."""
+        return ((name, number) for name, number in zip(self.names, self.numbers, strict=True) if name in self.settings)
+
+    def forget(self, name: str) -> None:
+        """A setting that is taken away."""
+        if self.settings.pop(name, None) is not None:
+            self.names = ["" if known == name else known for known in self.names]
 
     def lines_of(self, name: str, lines: Lines) -> list[Line]:
         """Those that set or append to a setting."""
-        return [lines.at(number) for found, number in self.fields(lines) if found == name]
+        return [lines.at(number) for found, number in self.fields() if found == name]
 
     def is_on(self, name: str) -> bool:
         return self.value(name) == "enable"
@@ -263,7 +266,7 @@ class _Builder:
             self.tree.stray.append(number)
             return
         node = self.stack[-1].open_table(name, number)
-        node.numbers.append(number)
+        node.note(number)
         node.headers = (*node.headers, number)
         self.stack.append(node)
 
@@ -291,14 +294,14 @@ class _Builder:
             node = top.held()[key] = Node(name, True, number)
             if id(top) in self.orders:
                 self.orders[id(top)][1].append(key)
-        node.numbers.append(number)
+        node.note(number)
         self.stack.append(node)
 
     def _next(self, number: int) -> None:
         if not self.stack[-1].is_entry:
             self.tree.stray.append(number)
             return
-        self.stack.pop().numbers.append(number)
+        self.stack.pop().note(number)
 
     def _end(self, number: int) -> None:
         if len(self.stack) == 1:
@@ -307,7 +310,7 @@ class _Builder:
         if self.stack[-1].is_entry:
             self.stack.pop()
         closed = self.stack.pop()
-        closed.numbers.append(number)
+        closed.note(number)
         self.last_closed = closed.name
 
     def _field(self, word: str, rest: str, number: int) -> None:
@@ -315,18 +318,22 @@ class _Builder:
         raw = raw.lstrip()  # the line has no blanks at its end
         top = self.stack[-1]
         if word == "append" and name in top.settings and top is not self.tree.root:
-            known = top.settings.pop(name)
+            known = top.settings[name]
             self._set(name, raw, number)
             top.settings[name] = f"{known} {top.settings[name]}"
         elif word in ADDS:
             self._set(name, raw, number)
         else:
-            top.numbers.append(number)
+            top.note(number)
+            if has_open_quote(raw):
+                raw = self._continued(raw, number)
             self._take_away(word, name, raw, number)
 
     def _set(self, name: str, raw: str, number: int) -> None:
         top = self.stack[-1]
+        name = intern(name)
         top.numbers.append(number)
+        top.names.append(name)
         quotes = raw.count('"')
         if quotes and (quotes % 2 or "\\" in raw) and has_open_quote(raw):
             raw = self._continued(raw, number)
@@ -335,7 +342,7 @@ class _Builder:
         if top is self.tree.root or not name:
             self.tree.stray.append(number)
         else:
-            top.settings[intern(name)] = raw
+            top.settings[name] = raw
 
     def _take_away(self, word: str, name: str, raw: str, number: int) -> None:
         top = self.stack[-1]
@@ -347,7 +354,7 @@ class _Builder:
             gone = set(split(raw))
             top.settings[name] = " ".join(f'"{value}"' for value in top.values(name) if value not in gone)
         else:
-            top.settings.pop(name, None)
+            top.forget(name)
 
     def _continued(self, raw: str, number: int) -> str:
         """The lines up to the closing quote; a lone `next` or `end` before it means that the quote is never closed."""
@@ -358,7 +365,7 @@ class _Builder:
                 break
             parts.append(text)
             if has_open_quote(text):
-                self.stack[-1].numbers.extend(range(number + 1, ahead + 1))
+                self.stack[-1].note(*range(number + 1, ahead + 1))
                 self.ledger.understood(*range(number + 1, ahead + 1))
                 self.read_to = ahead
                 return "\n".join(parts)
@@ -371,7 +378,7 @@ class _Builder:
         if top.is_entry or not self._moved(top, word, values):
             self.tree.stray.append(number)
             return
-        top.numbers.append(number)
+        top.note(number)
 
     def _moved(self, table: Node, word: str, values: list[str]) -> bool:
         entries = table.held()
@@ -390,7 +397,9 @@ class _Builder:
             table.entries = {values[2] if name == values[0] else name: node for name, node in entries.items()}
         elif word == "clone" and len(values) == 3 and values[0] in entries and values[2] not in entries:
             of = entries[values[0]]
-            entries[values[2]] = Node(values[2], True, of.number, [*of.numbers], dict(of.settings), tables=dict(of.tables))
+            entries[values[2]] = Node(
+                values[2], True, of.number, [*of.numbers], [*of.names], dict(of.settings), tables=dict(of.tables)
+            )
             if id(table) in self.orders:
                 self.orders[id(table)][1].append(values[2])
         elif word == "move" and len(values) == 3:
