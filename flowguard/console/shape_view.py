@@ -36,12 +36,13 @@ def sensor(row: Sensor) -> dict[str, Any]:
     if shape is None:
         return context
     told = shape.told
+    minute = None if told["from_ns"] is None or told["to_ns"] is None else told["to_ns"] - told["from_ns"]
     behaviour = told["behaviour"] or {"bulk": [], "groups": [], "bulk_total": 0}
     return {
         **context,
         "at_ns": told["at_ns"],
-        "has_minute": told["to_ns"] is not None,
-        "length_s": (told["to_ns"] - told["from_ns"]) / SECOND_NS if told["to_ns"] is not None else None,
+        "has_minute": minute is not None,
+        "length_s": None if minute is None else minute / SECOND_NS,
         "neighbours": list(_neighbours(told["points"])),
         "neighbours_left_out": sum(point["lldp_total"] - len(point["lldp"]) for point in told["points"]),
         "disagreements": list(_disagreements(told["points"])),

@@ -261,10 +261,12 @@ _WHEN = _or_null(_COUNT)
 _LONG = _text(512, empty=True)
 _PRIORITY = _integer(0, 7)
 _PRIORITIES = _array(_PRIORITY, 8)
+_AMOUNT = _object({"packets": _COUNT, "bytes": _COUNT})
+_MARKS = frozenset(str(mark) for mark in range(64))
 _SHARE = _array(_integer(0, 255), 8)
 _DCBX = _object(
     {
-        "dialect": _text(8), "pfc": _or_null(_object({"enabled": _PRIORITIES, "willing": _one_of(True, False)})),
+        "dialect": _one_of("ieee", "cee"), "pfc": _or_null(_object({"enabled": _PRIORITIES, "willing": _one_of(True, False)})),
         "ets": _or_null(_object({"class_of": _SHARE, "percent": _SHARE})), "roce_priority": _or_null(_PRIORITY),
         "applications": _array(_object({"selector": _text(16), "protocol": _COUNT, "priorities": _PRIORITIES}), 512),
     }
@@ -275,11 +277,21 @@ _NEIGHBOUR = _object(
         "ttl_s": _COUNT, "complete": _one_of(True, False), "dcbx": _array(_DCBX, 2),
     }
 )  # fmt: skip
+
+
+def _marks(value: object, path: str) -> None:
+    """What was seen by DSCP, as JSON writes the keys."""
+    if not isinstance(value, dict) or not value.keys() <= _MARKS:
+        _bad(path, value, "an object by mark, 0 to 63")
+    for mark, amount in value.items():
+        _AMOUNT(amount, f"{path}.{mark}")
+
+
 _CARRIED = _object(
     {
         "tunnel": _text(16), "tunnel_id": _or_null(_COUNT), "depth": _COUNT, "outer_src": _address, "outer_dst": _address,
         "src": _address, "dst": _address, "sport": _COUNT, "dport": _COUNT, "proto": _text(16), "packets": _COUNT,
-        "bytes": _COUNT, "dscp": _object({}),
+        "bytes": _COUNT, "dscp": _marks,
     }
 )  # fmt: skip
 _BULK = _object(

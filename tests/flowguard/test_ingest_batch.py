@@ -33,6 +33,13 @@ def test_spelling_does_not_change_the_digest():
     assert digest(sent) != digest(batch(2, verdicts=[verdict()]))
 
 
+def _marked(dscp):
+    """A shape whose carried flow has these marks."""
+    sent = shape(10**18)
+    sent["points"][0]["carried"]["rows"][0]["dscp"] = dscp
+    return sent
+
+
 WRONG = [
     (batch(schema="flowguard.batch/2"), "schema"),
     (batch(sensor="core-2"), "sensor"),
@@ -64,6 +71,8 @@ WRONG = [
     (batch(observations=[observation(tcp=[{"dscp": 0}])]), "observations[0].tcp[0].data_segments"),
     (batch(gaps=[{"stream": "x"}]), "gaps[0].stream"),
     (batch(shape={**shape(10**18), "points": [{**shape(10**18)["points"][0], "lldp": [{}]}]}), "shape.points[0].lldp[0].chassis"),
+    (batch(shape=_marked({"999": {"packets": 1, "bytes": 1}})), "shape.points[0].carried.rows[0].dscp"),
+    (batch(shape=_marked({"46": 1})), "shape.points[0].carried.rows[0].dscp.46"),
     (
         batch(shape={**shape(10**18), "behaviour": {"bulk": [{}], "bulk_total": 1, "groups": [], "left_out": 0}}),
         "shape.behaviour.bulk[0].point",
