@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from flowguard.domain.link_ends import DCBX_NAMES, Said, disagreements, said
+from flowguard.domain.link_ends import DCBX_NAMES, Said, disagreements, numbers, said
 from flowguard.models import ObservationPoint, Sensor, SensorShape
 from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.qos import dscp_name
@@ -25,7 +25,6 @@ class Neighbour:
     dialect: str
     word: Said | None
     marks: str
-    last_ns: int
 
 
 def sensor(row: Sensor) -> dict[str, Any]:
@@ -36,13 +35,11 @@ def sensor(row: Sensor) -> dict[str, Any]:
     if shape is None:
         return context
     told = shape.told
-    minute = None if told["from_ns"] is None or told["to_ns"] is None else told["to_ns"] - told["from_ns"]
     behaviour = told["behaviour"] or {"bulk": [], "groups": [], "bulk_total": 0}
     return {
         **context,
         "at_ns": told["at_ns"],
-        "has_minute": minute is not None,
-        "length_s": None if minute is None else minute / SECOND_NS,
+        "has_minute": told["to_ns"] is not None,
         "neighbours": list(_neighbours(told["points"])),
         "neighbours_left_out": sum(point["lldp_total"] - len(point["lldp"]) for point in told["points"]),
         "disagreements": list(_disagreements(told["points"])),
@@ -59,12 +56,8 @@ def _neighbours(points: list[Row]) -> Iterator[Neighbour]:
         for row in point["lldp"]:
             words = said(row)
             for dialect, word in words.items() or [("", None)]:
-                marks = "; ".join(f"{dscp_name(mark)}: {_numbers(to)}" for mark, to in sorted(word.dscp.items())) if word else ""
-                yield Neighbour(point["point"], row, DCBX_NAMES.get(dialect, dialect), word, marks, row["last_ns"])
-
-
-def _numbers(priorities: tuple[int, ...]) -> str:
-    return " ".join(map(str, priorities))
+                marks = "; ".join(f"{dscp_name(mark)}: {numbers(to)}" for mark, to in sorted(word.dscp.items())) if word else ""
+                yield Neighbour(point["point"], row, DCBX_NAMES.get(dialect, dialect), word, marks)
 
 
 def _disagreements(points: list[Row]) -> Iterator[tuple[str, str]]:
@@ -77,7 +70,7 @@ def _carried(points: list[Row]) -> Iterator[Row]:
     """With the point and the marks as numbers."""
     for point in points:
         for row in point["carried"]["rows"] if point["carried"] else []:
-            yield {**row, "point": point["point"], "marks": sorted(int(mark) for mark in row["dscp"] if mark.isdecimal())}
+            yield {**row, "point": point["point"], "marks": sorted(map(int, row["dscp"]))}
 
 
 def _lasting(row: Row) -> Row:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from flowguard.domain.errors import BadBatch
+from flowguard.domain.link_ends import DCBX_NAMES
 from policyhub.domain.finding import Severity
 
 SCHEMA = "flowguard.batch/1"
@@ -266,7 +267,7 @@ _MARKS = frozenset(str(mark) for mark in range(64))
 _SHARE = _array(_integer(0, 255), 8)
 _DCBX = _object(
     {
-        "dialect": _one_of("ieee", "cee"), "pfc": _or_null(_object({"enabled": _PRIORITIES, "willing": _one_of(True, False)})),
+        "dialect": _one_of(*DCBX_NAMES), "pfc": _or_null(_object({"enabled": _PRIORITIES, "willing": _one_of(True, False)})),
         "ets": _or_null(_object({"class_of": _SHARE, "percent": _SHARE})), "roce_priority": _or_null(_PRIORITY),
         "applications": _array(_object({"selector": _text(16), "protocol": _COUNT, "priorities": _PRIORITIES}), 512),
     }

@@ -9,8 +9,7 @@ from typing import Any
 from policyhub.domain.message import Message, gettext_noop
 
 Row = Mapping[str, Any]  # of points[].lldp
-DIALECTS = ("ieee", "cee")
-DCBX_NAMES = {"ieee": "IEEE 802.1Qaz", "cee": "CEE"}
+DCBX_NAMES = {"ieee": "IEEE 802.1Qaz", "cee": "CEE"}  # dialects, the preferred one first
 
 NOT_LOSSLESS = gettext_noop("%(end)s puts RoCEv2 into priority %(priority)d, which is not lossless there")
 NO_DCBX = gettext_noop("%(end)s says nothing by DCBX, %(other)s does: look at %(end)s itself what is lossless there")
@@ -83,7 +82,7 @@ def _alone(word: Mapping[str, Said]) -> Iterator[Message]:
 
 def _between(rows: Sequence[Row], one: Mapping[str, Said], other: Mapping[str, Said]) -> Iterator[Message]:
     names = {"end": end_of(rows[0]), "other": end_of(rows[1])}
-    shared = next((dialect for dialect in DIALECTS if dialect in one and dialect in other), None)
+    shared = next((dialect for dialect in DCBX_NAMES if dialect in one and dialect in other), None)
     if shared:
         yield from _differences(one[shared], other[shared])
     elif one and other:
@@ -114,8 +113,12 @@ def _differences(one: Said, other: Said) -> Iterator[Message]:
         yield Message(DSCP, {**names, "marks": ", ".join(map(str, marks))})
 
 
+def numbers(priorities: Sequence[int]) -> str:
+    return " ".join(map(str, priorities))
+
+
 def _numbers(priorities: Sequence[int]) -> Message | str:
-    return " ".join(map(str, priorities)) or Message(NONE)
+    return numbers(priorities) or Message(NONE)
 
 
 def _shares(shares: str) -> Message | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowguard.domain.link_ends import bandwidth, disagreements
+from flowguard.domain.link_ends import Said, disagreements, numbers, said
 from flowguard.sensor.tables import Read, count, table
 from policyhub.domain.message import gettext_noop
 
@@ -21,25 +21,24 @@ def neighbours_text(report: dict[str, Any], read: Read = gettext_noop) -> str:
     rows = [
         [
             point["name"], neighbour["system_name"] or "-", neighbour["chassis"], neighbour["port"],
-            *_dcbx(said, read), count(neighbour["frames"]),
+            *_dcbx(word, read), count(neighbour["frames"]),
         ]
         for point in report["points"]
         for neighbour in point["lldp"]
-        for said in neighbour["dcbx"] or [None]
+        for word in said(neighbour).values() or [None]
     ]  # fmt: skip
     text = table(read(TITLE), [read(head) for head in HEAD], rows, right=(9,))
     notes = [(point["name"], found) for point in report["points"] for found in disagreements(point["lldp"])]
     return "\n".join(filter(None, [text, *(f"  {point}: {found.read(read)}." for point, found in notes)]))
 
 
-def _dcbx(said: dict[str, Any] | None, read: Read) -> list[str]:
-    if said is None:
+def _dcbx(word: Said | None, read: Read) -> list[str]:
+    if word is None:
         return ["-"] * 5
-    pfc, ets, roce = said["pfc"], said["ets"], said["roce_priority"]
     return [
-        said["dialect"].upper(),
-        "-" if pfc is None else " ".join(map(str, pfc["enabled"])) or read(NONE),
-        "-" if pfc is None else read(YES if pfc["willing"] else NO),
-        "-" if ets is None else bandwidth(ets) or read(NONE),
-        "-" if roce is None else str(roce),
+        word.dialect.upper(),
+        "-" if word.lossless is None else numbers(word.lossless) or read(NONE),
+        "-" if word.willing is None else read(YES if word.willing else NO),
+        "-" if word.shares is None else word.shares or read(NONE),
+        "-" if word.roce is None else str(word.roce),
     ]

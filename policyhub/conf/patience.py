@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from policyhub.domain.tally import Tally
+
 log = logging.getLogger(__name__)
 HEAD_S = 20.0  # from the connection, or the first byte of a request, to the end of its headers
-TOLD_EACH_S = 60.0
 
 
 class Impatient(H11Protocol):
@@ -23,8 +23,7 @@ class Impatient(H11Protocol):
     """
 
     most_of_one: int | None = None
-    _refused: Counter[str] = Counter()
-    _told_at = 0.0
+    _refused = Tally(time.monotonic, told_at=0.0)  # of all connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -56,12 +55,9 @@ class Impatient(H11Protocol):
     def _close(self, why: str) -> None:
         self._forget()
         self.transport.close()
-        self._refused[f"{self.client[0] if self.client else '?'}: {why}"] += 1
-        if time.monotonic() - Impatient._told_at >= TOLD_EACH_S:
-            Impatient._told_at = time.monotonic()
-            for reason, count in self._refused.most_common(10):
-                log.warning("connections closed since the last such line: %d of %s", count, reason)
-            self._refused.clear()
+        self._refused.add(f"{self.client[0] if self.client else '?'}: {why}")
+        for reason, count in self._refused.due().most_common(10):
+            log.warning("connections closed since the last such line: %d of %s", count, reason)
 
 
 def protocol(most_of_one: int | None) -> type[Impatient]:

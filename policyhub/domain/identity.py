@@ -12,15 +12,13 @@ from functools import lru_cache
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
+from policyhub.domain.addresses import MAX4, PREFIX_LENGTHS, quad_number
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import parse_dscp
 
 COLUMNS = ("prefix", "name", "business", "owner", "class", "allowed_dscp", "active_window", "peak_mbps")
 WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)(@[A-Z][a-z]{2}(-[A-Z][a-z]{2})?)?( \S+)?$")
-# As `ip_network` writes it, but for the bits behind the length; ten times as fast to read as by it.
-OCTET = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-IPV4 = re.compile(rf"{OCTET}\.{OCTET}\.{OCTET}\.{OCTET}/(3[0-2]|[12]\d|\d)", re.ASCII)
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -157,11 +155,10 @@ def _identity(text: Mapping[str, str], file: str, line: int) -> Identity:
 
 def _prefix(text: str) -> str:
     """As it is written. Raises ValueError."""
-    found = IPV4.fullmatch(text)
-    if found:
-        a, b, c, d, length = map(int, found.groups())
-        if not (a << 24 | b << 16 | c << 8 | d) & 0xFFFF_FFFF >> length:
-            return text
+    address, _, length = text.partition("/")
+    base, bits = quad_number(address), PREFIX_LENGTHS.get(length)
+    if base is not None and bits is not None and not base & MAX4 >> bits:  # as `ip_network` writes it, ten times as fast
+        return text
     return str(ipaddress.ip_network(text))
 
 

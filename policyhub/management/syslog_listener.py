@@ -17,6 +17,7 @@ from django.db import Error, close_old_connections
 from policyhub.actions import noticing
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import gettext_noop
+from policyhub.domain.tally import Tally
 from policyhub.management.syslog_frames import BadFrame, Frames
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,6 @@ POLL_S = 0.5
 # Devices keep theirs open, and are silent for days: so nobody is cut off for silence alone, but the most silent one makes room.
 MOST_CONNECTIONS = 500
 MOST_OF_ONE = 32  # a relay, or many devices behind one address
-TOLD_EACH_S = 60.0
 
 
 @dataclass(eq=False)
@@ -40,8 +40,8 @@ class Room:
     """Who has to go for a new connection, and what is told of it: a line a minute for each source, however many they are."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._turn, self._told_at = clock, 0, clock()
-        self._closed: Counter[str] = Counter()
+        self._turn = 0
+        self._closed = Tally(clock, told_at=clock())
 
     def turn(self) -> int:
         self._turn += 1
@@ -58,17 +58,15 @@ class Room:
         else:
             return None
         found = min((key for key in held if key.data.source in crowd), key=lambda key: key.data.heard)
-        self._closed[found.data.source] += 1
+        self._closed.add(found.data.source)
         return found
 
     def tell(self) -> None:
-        if self._closed and self._clock() - self._told_at >= TOLD_EACH_S:
-            for source, count in self._closed.most_common(10):
-                log.warning("%d connections of %s were closed to make room for newer ones", count, source)
-            if len(self._closed) > 10:
-                log.warning("so were connections of %d others", len(self._closed) - 10)
-            self._closed.clear()
-            self._told_at = self._clock()
+        closed = self._closed.due()
+        for source, count in closed.most_common(10):
+            log.warning("%d connections of %s were closed to make room for newer ones", count, source)
+        if len(closed) > 10:
+            log.warning("so were connections of %d others", len(closed) - 10)
 
 
 def serve(host: str, port: int) -> int:

@@ -44,8 +44,8 @@ def read_table_map(reading: IosReading, block: Block) -> None:
 
 def _default(words: Words) -> int | None:
     """What becomes of values that no line names: COPY, a value, None when they are left alone."""
-    if words.accept("copy", "ignore"):
-        return COPY if words.words[words.at - 1].lower() == "copy" else None
+    if word := words.accept("copy", "ignore"):
+        return COPY if word == "copy" else None
     return number_in(words.next("copy, ignore or a number"), 0, 99, "a number")
 
 

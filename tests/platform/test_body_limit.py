@@ -11,6 +11,7 @@ import uvicorn
 
 from policyhub.conf import body_limit, patience
 from policyhub.conf.body_limit import BodyLimit
+from policyhub.domain import tally
 
 
 def play(parts, *, announced=None, limit=10):
@@ -129,7 +130,7 @@ def test_a_body_that_stops_or_trickles_is_given_up(monkeypatch):
 
 def test_who_sends_no_request_is_closed_and_one_address_leaves_room_for_others(monkeypatch, caplog):
     monkeypatch.setattr(patience, "HEAD_S", 0.3)
-    monkeypatch.setattr(patience, "TOLD_EACH_S", 0)
+    monkeypatch.setattr(tally, "EACH_S", 0)
     with served(limit=2**20, http=patience.protocol(2)) as port:
 
         def connect(source="127.0.0.1"):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from policyhub.actions import collect, configs, noticing
+from policyhub.domain import tally
 from policyhub.domain.errors import BadInput, DeviceClosed
 from policyhub.management import device_cli, syslog_listener
 from policyhub.management.syslog_frames import BadFrame, Frames
@@ -171,7 +172,7 @@ def test_listener_takes_both_framings_of_tcp_and_cuts_off_who_sends_neither(list
 def test_a_flood_of_silent_connections_shuts_no_device_out(listening, monkeypatch, caplog):
     monkeypatch.setattr(syslog_listener, "MOST_CONNECTIONS", 12)
     monkeypatch.setattr(syslog_listener, "MOST_OF_ONE", 4)
-    monkeypatch.setattr(syslog_listener, "TOLD_EACH_S", 0)
+    monkeypatch.setattr(tally, "EACH_S", 0)
     _, tcp, _, wait = listening
     with contextlib.ExitStack() as opened:
 

@@ -124,7 +124,7 @@ def _interface_address(reading: Reading, node: Node, name: str) -> Iterator[str]
     try:
         address = ipaddress.ip_interface(text)
     except ValueError:
-        reading.ledger.unparsed(node.lines_of(name, reading.text)[-1], "not an address with a mask")
+        reading.leave(node.numbers_of(name)[-1], "not an address with a mask")
         return
     if int(address.ip):  # 0.0.0.0 and :: mean none
         yield str(address)
@@ -140,8 +140,8 @@ def read_routes(reading: Reading, scope: Scope) -> None:
             prefixes = _route_prefixes(scope, node, family)
             if not prefixes:
                 for name in ("dst", "dstaddr", "internet-service"):
-                    for line in node.lines_of(name, reading.text):
-                        reading.ledger.unparsed(line, "the destination of the route is not an address")
+                    for number in node.numbers_of(name):
+                        reading.leave(number, "the destination of the route is not an address")
             distance = node.value("distance")
             for prefix in prefixes:
                 reading.routes.append(
@@ -301,7 +301,7 @@ def _route_side(reading: Reading, scope: Scope, node: Node, family: str, side: s
         try:
             found.append(AddressSet.of(word))
         except ValueError:
-            reading.ledger.unparsed(node.lines_of(side, reading.text)[0], f"{word[:40]!r} is not a prefix")
+            reading.leave(node.numbers_of(side)[0], f"{word[:40]!r} is not a prefix")
             return Addresses(everything, (word,))
     objects = node.settings.get(f"{side}addr")
     named = Addresses(everything) if objects is None else scope.find_addresses(family, objects)

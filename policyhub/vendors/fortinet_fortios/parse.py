@@ -122,7 +122,7 @@ def _book_settings(reading: Reading, scope: Scope, table: str, names: Iterable[s
     for node in scope.tables.get(table, ()):
         for name in names:
             if name in node.settings:
-                reading.ledger.understood(*(line.number for line in node.lines_of(name, reading.text)))
+                reading.ledger.understood(*node.numbers_of(name))
 
 
 def _book_frames(reading: Reading) -> None:

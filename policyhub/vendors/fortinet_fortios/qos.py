@@ -148,7 +148,7 @@ def _attachments(reading: Reading, scope: Scope, profile: str) -> Iterator[QosAt
         for node in owner.entries("system interface"):
             for name, direction in (("egress-shaping-profile", "out"), ("ingress-shaping-profile", "in")):
                 if node.value(name) == profile and (node.value("vdom") in ("", scope.name) or not scope.name):
-                    yield QosAttachment(node.name, direction, tuple(line.number for line in node.lines_of(name, reading.text)))
+                    yield QosAttachment(node.name, direction, node.numbers_of(name))
 
 
 def read_interface_rates(reading: Reading, scope: Scope) -> None:
@@ -158,7 +158,7 @@ def read_interface_rates(reading: Reading, scope: Scope) -> None:
             limit = rate(node, name)
             if limit is None:
                 continue
-            lines = tuple(line.number for line in node.lines_of(name, reading.text))
+            lines = node.numbers_of(name)
             shaper, policer = (Shaper(limit), None) if direction == "out" else (None, Policer(limit))
             only = QosClass("all", ClassMatch(any=True), policer=policer, shaper=shaper, lines=lines)
             attachment = QosAttachment(node.name, direction, lines)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
 
-from policyhub.vendorkit.blocks import Line, Lines
+from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.ordering import Order
 
@@ -156,9 +156,9 @@ class Node:
         if self.settings.pop(name, None) is not None:
             self.names = ["" if known == name else known for known in self.names]
 
-    def lines_of(self, name: str, lines: Lines) -> list[Line]:
-        """Those that set or append to a setting."""
-        return [lines.at(number) for found, number in self.fields() if found == name]
+    def numbers_of(self, name: str) -> tuple[int, ...]:
+        """Lines that set or append to a setting."""
+        return tuple(number for found, number in self.fields() if found == name)
 
     def is_on(self, name: str) -> bool:
         return self.value(name) == "enable"
@@ -334,8 +334,7 @@ class _Builder:
         name = intern(name)
         top.numbers.append(number)
         top.names.append(name)
-        quotes = raw.count('"')
-        if quotes and (quotes % 2 or "\\" in raw) and has_open_quote(raw):
+        if '"' in raw and has_open_quote(raw):
             raw = self._continued(raw, number)
         elif len(raw) < MOST_SHARED:
             raw = intern(raw)

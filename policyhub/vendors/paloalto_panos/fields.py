@@ -10,8 +10,9 @@ from policyhub.vendors.paloalto_panos.operands import ANYTHING, APPLICATION_DEFA
 from policyhub.vendors.paloalto_panos.reading import Reading, Scope
 from policyhub.vendors.paloalto_panos.tree import Node
 
-TOLD = ("from", "to", "source", "destination", "application", "service", "action")
 NEEDED = ("from", "to", "source", "destination", "application", "service")
+ALL_NEEDED = frozenset(NEEDED)
+TOLD = (*NEEDED, "action")
 # fields that stand in the conditions with their values, in this order
 WORDED = (
     "source-user",
@@ -25,7 +26,6 @@ WORDED = (
 )
 INTERFACES = ("to-interface", "from-interface", "active-active-device-binding")
 RARE = frozenset((*INTERFACES, "target"))
-ALL_NEEDED = frozenset(NEEDED)
 NO_WORDS = frozenset(("any", "no-hip"))
 YES_NO = {"yes": True, "no": False}
 SIDES = ("from", "to")
@@ -43,7 +43,7 @@ class Matched:
 
 def flag(reading: Reading, rule: Node, name: str, default: bool = False) -> bool:
     """A yes or no field; anything else is unparsed and read as the default."""
-    if rule.children is None or name not in rule.children:
+    if not rule.has(name):
         return default
     value = YES_NO.get(rule.text(name))
     node = rule.get(name) if value is None else None
