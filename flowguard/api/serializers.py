@@ -15,6 +15,7 @@ from flowguard.models import (
     StreamGap,
     Verdict,
 )
+from flowguard.queries.own_guards import rewriters
 from policyhub.api.words import Words
 from policyhub.queries.words import said
 
@@ -34,8 +35,16 @@ class VerdictListSerializer(serializers.ModelSerializer[Verdict]):
 
 
 class VerdictSerializer(VerdictListSerializer):
+    """rewritten_by: the enforcement whose guard changed the mark, where the standing is `own`."""
+
+    rewritten_by = serializers.SerializerMethodField()
+
     class Meta(VerdictListSerializer.Meta):
-        fields = (*VerdictListSerializer.Meta.fields, "evidence")  # type: ignore[assignment]
+        fields = (*VerdictListSerializer.Meta.fields, "rewritten_by", "evidence")  # type: ignore[assignment]
+
+    def get_rewritten_by(self, row: Verdict) -> int | None:
+        by = rewriters([row]).get(row.pk) if row.standing == Verdict.Standing.OWN else None
+        return by.pk if by else None
 
 
 class IdentitySerializer(serializers.ModelSerializer[IdentityEntry]):

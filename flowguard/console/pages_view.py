@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from flowguard.console import labels
 from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
 from flowguard.queries import verdicts
 from flowguard.queries.ground import OPEN
+from flowguard.queries.own_guards import rewriters
 from flowguard.queries.sensors import sensor_rows
 from flowguard.queries.windows import SECOND_NS
 from policyhub.console.changes_view import Step, expected_diff, named, section_diff
@@ -43,12 +45,20 @@ def verdict(row: Verdict) -> dict[str, Any]:
     entry = verdicts.identity_entry(row.src, row.realm)
     return {
         "verdict": row,
+        "own": rewriters([row]).get(row.pk) if row.standing == Verdict.Standing.OWN else None,
         "entry": entry,
         "siblings": verdicts.siblings(row),
         "is_priority": verdicts.is_priority(row.dscp),
         "evidence": [_fact(item) for item in row.evidence],
         "confidence": row.confidence,
     }
+
+
+def name_rewriters(rows: Sequence[Any]) -> None:
+    """Each verdict on what a guard of ours rewrote gets its enforcement as `rewriter`. At most one query."""
+    ours = rewriters(row for row in rows if row.standing == Verdict.Standing.OWN)
+    for row in rows:
+        row.rewriter = ours.get(row.pk)
 
 
 def _fact(item: Any) -> Fact:

@@ -29,7 +29,9 @@ def traffic(request: HttpRequest) -> HttpResponse:
     rows = verdict_queries.verdicts(
         VerdictFilter(wish["severity"], wish["name"], wish["standing"], wish["q"], since, realm_of(request))
     )
-    return render(request, "console/traffic.html", {"page": paged(request, rows), "form": form})
+    shown = paged(request, rows)
+    pages_view.name_rewriters(list(shown.object_list))
+    return render(request, "console/traffic.html", {"page": shown, "form": form})
 
 
 @page("flowguard.view_verdict")
