@@ -139,9 +139,9 @@ proptest! {
             prop_assert!(media.is_none_or(|media| media.packets <= flow.packets()));
         }
         let mut keepers = Keeper::for_each(2, None, None);
-        sum_up(1, &mut keepers, &mut core, None, &mut Nobody).expect("nobody stops it");
+        let chosen = sum_up(1, &mut keepers, &mut core, None, &mut Nobody).expect("nobody stops it");
         let sums = keepers.into_iter().map(|keeper| keeper.sums).collect();
-        let rows = Sums::rows(sums, &core);
+        let rows = Sums::rows(sums, &chosen, &core);
         let streams = core.flows.tables().iter().flat_map(|table| table.iter().filter(|(number, _)| table.media(*number).is_some()));
         prop_assert_eq!((rows.points.len(), rows.directions), (1, core.flows.iter().count()));
         prop_assert_eq!(rows.media.len(), streams.count());

@@ -1,7 +1,6 @@
 //! TCP health in the report: of each flow, of each point, and of each service beside the time it takes to answer.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 use nc_decode::proto;
 use nc_flow::{FlowHealth, FlowTable, KeyedState, RoundTrips, Service};
@@ -9,12 +8,10 @@ use serde::Serialize;
 
 use crate::core::Core;
 use crate::media_rows::{stream_of, StreamOf};
-use crate::service_rows::{self, ServiceRow};
+use crate::service_rows::{self, Chosen, Key, ServiceRow};
 
 /// Services that are summed up: those that answered, then those with troubles.
 const MOST: usize = 10_000;
-/// Bits that say which services are summed up.
-const CHOSEN: usize = 1 << 18;
 /// Names of one service that are weighed against each other.
 const NAMES: usize = 16;
 
@@ -75,51 +72,41 @@ pub(crate) struct Sum {
     pub server: Trips,
 }
 
-pub(crate) type Key = (u16, Service);
-
-/// Sums by service. They stand in a list, so that a map that grows moves their numbers only.
-pub(crate) struct Services {
-    pub numbers: HashMap<Key, usize, KeyedState>,
-    pub sums: Vec<Sum>,
-}
-
-impl Services {
-    fn new(hasher: KeyedState) -> Self {
-        Self { numbers: HashMap::with_hasher(hasher), sums: Vec::new() }
-    }
-
-    fn get_mut(&mut self, key: &Key) -> Option<&mut Sum> {
-        self.sums.get_mut(*self.numbers.get(key)?)
-    }
-
-    /// The service's, a new one when there is none.
-    fn of(&mut self, key: Key) -> &mut Sum {
-        let number = *self.numbers.entry(key).or_insert(self.sums.len());
-        if number == self.sums.len() {
-            self.sums.push(Sum::default());
-        }
-        &mut self.sums[number]
-    }
-
-    /// The bit of a service in [`Sums::is_chosen`].
-    fn bit(&self, key: &Key) -> usize {
-        self.numbers.hasher().hash_one(key) as usize % CHOSEN
-    }
-}
-
 /// Sums of conversations of one table: of those that it has let go and at the end of those it holds. `points`: by number, as far as any
 /// was seen.
 pub(crate) struct Sums {
     points: Vec<HealthSums>,
-    services: Services,
-    /// A bit for each hash of a service that is there: most conversations have none, and to know that needs no look at the services.
-    is_chosen: Vec<u64>,
+    /// Services that this table tells apart, with the place of their sums: see [`Chosen`], which takes them over at the end.
+    pub told: HashMap<Key, Place, KeyedState>,
+    /// Places of sums by the number of the service among those chosen.
+    pub places: Vec<Place>,
+    pub sums: Vec<Sum>,
     /// Most troubled services, and most media of conversations let go.
     most: usize,
-    /// Conversations whose service another table may tell apart.
-    later: Vec<[u32; 2]>,
     media: Vec<StreamOf>,
     directions: usize,
+}
+
+/// In a list of sums; none before the first conversation was counted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    pub fn of<'s>(&self, sums: &'s [Sum]) -> Option<&'s Sum> {
+        sums.get((self.0 as usize).checked_sub(1)?)
+    }
+
+    pub fn take(&self, sums: &mut [Sum]) -> Option<Sum> {
+        sums.get_mut((self.0 as usize).checked_sub(1)?).map(std::mem::take)
+    }
+
+    fn of_mut<'s>(&mut self, sums: &'s mut Vec<Sum>) -> Option<&'s mut Sum> {
+        if self.0 == 0 {
+            sums.push(Sum::default());
+            self.0 = sums.len() as u32;
+        }
+        sums.get_mut(self.0 as usize - 1)
+    }
 }
 
 /// What [`Sums`] come to.
@@ -133,13 +120,12 @@ pub(crate) struct SumRows<'a> {
 impl Sums {
     /// One for each of `tables`.
     pub fn for_each(tables: usize) -> Vec<Self> {
-        let hasher = KeyedState::default();
         let one = |_| Self {
             points: Vec::new(),
-            services: Services::new(hasher.clone()),
-            is_chosen: vec![0; CHOSEN / 64],
+            told: HashMap::default(),
+            places: Vec::new(),
+            sums: Vec::new(),
             most: MOST / tables,
-            later: Vec::new(),
             media: Vec::new(),
             directions: 0,
         };
@@ -149,19 +135,14 @@ impl Sums {
     /// Look at what the table lets go now.
     pub fn note_gone(&mut self, flows: &FlowTable) {
         flows.gone().for_each(|(ways, _)| self.choose(flows, ways));
-        flows.gone().for_each(|(ways, _)| self.add(flows, ways, None));
+        for (ways, _) in flows.gone() {
+            let Some((talk, key)) = judged(flows, ways) else { continue };
+            let sum = self.told.get_mut(&key).and_then(|place| place.of_mut(&mut self.sums));
+            count(flows, talk, &key.1, sum, &mut self.points);
+        }
         let room = self.most.saturating_sub(self.media.len());
         let gone = flows.gone().flat_map(|(ways, _)| ways);
         self.media.extend(gone.filter_map(|number| stream_of(flows, number)).take(room));
-    }
-
-    /// Bits of the services that these tell apart; none of one alone, which knows them.
-    pub fn chosen(all: &[&Self]) -> Option<Vec<u64>> {
-        let mut bits = vec![0; CHOSEN / 64];
-        for sums in all {
-            bits.iter_mut().zip(&sums.is_chosen).for_each(|(bits, more)| *bits |= more);
-        }
-        Some(bits).filter(|_| all.len() > 1)
     }
 
     /// Once all packets are counted, before any conversation that the table holds is summed up.
@@ -169,64 +150,48 @@ impl Sums {
         flows.wind_up(|flows, ways| self.choose(flows, ways));
     }
 
-    /// Sum up a conversation that the table holds. `others`: bits of services that other tables tell apart, in whose sums it will be counted
-    /// later.
-    pub fn sum(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
-        self.add(flows, ways, others);
+    /// Sum up a conversation that the table holds.
+    pub fn sum(&mut self, flows: &FlowTable, ways: [u32; 2], chosen: &Chosen) {
         self.directions += flows.directions(ways[0]);
         self.media.extend(ways.into_iter().filter_map(|number| stream_of(flows, number)));
+        let Some((talk, key)) = judged(flows, ways) else { return };
+        let place = chosen.number(&key).and_then(|number| self.places.get_mut(number));
+        let sum = place.and_then(|place| place.of_mut(&mut self.sums));
+        count(flows, talk, &key.1, sum, &mut self.points);
     }
 
     /// Those of all tables together.
-    pub fn rows(all: Vec<Self>, core: &Core) -> SumRows<'_> {
+    pub fn rows<'a>(mut all: Vec<Self>, chosen: &Chosen, core: &'a Core) -> SumRows<'a> {
         let mut points = vec![HealthSums::default(); core.points.len()];
         let (mut directions, mut media) = (0, Vec::new());
-        let (mut parts, mut later) = (Vec::new(), Vec::new());
-        for sums in all {
+        for sums in &mut all {
             points.iter_mut().zip(&sums.points).for_each(|(sum, more)| sum.merge(more));
             directions += sums.directions;
-            media.extend(sums.media);
-            parts.push(sums.services);
-            later.push(sums.later);
+            media.append(&mut sums.media);
         }
-        SumRows { directions, points, services: service_rows::rows(core, parts, &later), media }
+        SumRows { directions, points, services: service_rows::rows(core, chosen, all), media }
     }
 
     /// Services that answered something, and those in trouble, are told apart.
     fn choose(&mut self, flows: &FlowTable, ways: [u32; 2]) {
         let Some(talk) = flows.measured(ways[0]) else { return };
-        let troubled = || self.services.sums.len() < self.most && flows.is_troubled(talk);
+        let troubled = || self.told.len() < self.most && flows.is_troubled(talk);
         if flows.has_answered(talk) || troubled() {
-            let key = (flows.flow(talk).point, flows.service(talk));
-            let bit = self.services.bit(&key);
-            self.is_chosen[bit / 64] |= 1 << (bit % 64);
-            self.services.of(key);
+            self.told.entry((flows.flow(talk).point, flows.service(talk))).or_default();
         }
     }
+}
 
-    /// `others`: see [`Sums::sum`].
-    fn add(&mut self, flows: &FlowTable, ways: [u32; 2], others: Option<&[u64]>) {
-        let Some(talk) = flows.measured(ways[0]) else { return };
-        let key = (flows.flow(talk).point, flows.service(talk));
-        let bit = self.services.bit(&key);
-        let is_in = |chosen: &[u64]| chosen[bit / 64] >> (bit % 64) & 1 != 0;
-        let sum = if is_in(&self.is_chosen) { self.services.get_mut(&key) } else { None };
-        if sum.is_none() && others.is_some_and(is_in) {
-            self.later.push(ways);
-        }
-        count(flows, talk, &key.1, sum, Some(&mut self.points));
-    }
+/// The direction by which a conversation's service is judged, and that service.
+#[inline]
+fn judged(flows: &FlowTable, ways: [u32; 2]) -> Option<(u32, Key)> {
+    let talk = flows.measured(ways[0])?;
+    Some((talk, (flows.flow(talk).point, flows.service(talk))))
 }
 
 /// Count one conversation in its service and at its point.
 #[inline]
-pub(crate) fn count(
-    flows: &FlowTable,
-    talk: u32,
-    service: &Service,
-    mut sum: Option<&mut Sum>,
-    mut points: Option<&mut Vec<HealthSums>>,
-) {
+fn count(flows: &FlowTable, talk: u32, service: &Service, mut sum: Option<&mut Sum>, points: &mut Vec<HealthSums>) {
     let (whole, is_tcp) = (flows.is_answered(talk), service.proto == proto::TCP);
     if let Some(sum) = &mut sum {
         sum.sums.conversations += u64::from(!is_tcp);
@@ -238,13 +203,11 @@ pub(crate) fn count(
             continue;
         }
         let (health, segments) = (flows.health_but_times(number), flows.data_segments(number));
-        if let Some(points) = &mut points {
-            let point = usize::from(flow.point);
-            if point >= points.len() {
-                points.resize(point + 1, HealthSums::default());
-            }
-            points[point].add(&health, segments, whole, number == talk);
+        let point = usize::from(flow.point);
+        if point >= points.len() {
+            points.resize(point + 1, HealthSums::default());
         }
+        points[point].add(&health, segments, whole, number == talk);
         if let Some(sum) = &mut sum {
             sum.sums.add(&health, segments, whole, number == talk);
             sum.add_trips(&flows.round_trips(number), flows.key(number).dport == service.port);

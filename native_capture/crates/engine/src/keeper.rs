@@ -9,6 +9,7 @@ use crate::crew::side_by_side;
 use crate::health_rows::Sums;
 use crate::largest::Largest;
 use crate::recording::{Chunk, Form, Outlet, Recorder, Sink, Stopped};
+use crate::service_rows::Chosen;
 
 /// Conversations of one table written down before the next one has its turn: whole blocks, but not too much to hold.
 const TURN: usize = 1 << 14;
@@ -50,12 +51,12 @@ struct Lot<'a, W> {
 
 impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
     /// `give`: where blocks go at once; they wait in `ready` without.
-    fn turn(&mut self, ground: &Ground, others: Option<&[u64]>, mut give: Option<Give<'_>>) -> Result<(), Stopped> {
+    fn turn(&mut self, ground: &Ground, chosen: &Chosen, mut give: Option<Give<'_>>) -> Result<(), Stopped> {
         let Keeper { recorder, sums, .. } = &mut *self.keeper;
         self.is_over = true;
         for ways in self.ways.by_ref().take(TURN) {
             self.is_over = false;
-            sums.sum(self.flows, ways, others);
+            sums.sum(self.flows, ways, chosen);
             let Some(recorder) = recorder else { continue };
             recorder.add(self.flows, ground, ways, End::Forced);
             match (recorder.take(false), &mut give) {
@@ -79,18 +80,19 @@ impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
 }
 
 /// The end: sum up everything that is still in the tables, and write it and what waits down. The tables take turns, so that the order is
-/// the same however many threads write.
+/// the same however many threads write. Returns which services it told apart.
 pub(crate) fn sum_up(
     threads: usize,
     keepers: &mut [Keeper],
     core: &mut Core,
     mut outlet: Option<&mut Outlet>,
     sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
+) -> Result<Chosen, Stopped> {
     let mut pairs: Vec<_> = keepers.iter_mut().zip(core.flows.tables_mut()).collect();
     side_by_side(threads, &mut pairs, |_, (keeper, flows)| keeper.sums.choose_all(flows));
     let tables = core.flows.tables();
-    let chosen = Sums::chosen(&keepers.iter().map(|keeper| &keeper.sums).collect::<Vec<_>>());
+    let mut sums: Vec<_> = keepers.iter_mut().map(|keeper| &mut keeper.sums).collect();
+    let chosen = Chosen::of(tables, core.points.len() as u16, &mut sums);
     let both = keepers.iter_mut().zip(tables);
     let mut lots: Vec<_> = both
         .map(|(keeper, flows)| Lot { flows, keeper, ways: flows.conversations(), ready: Vec::new(), is_over: false })
@@ -99,17 +101,18 @@ pub(crate) fn sum_up(
         // As many at once as there are threads: what they have ready is still near when it is handed over.
         for some in lots.chunks_mut(threads.max(1)) {
             if let ([lot], Some(outlet)) = (&mut *some, &mut outlet) {
-                lot.turn(&core.ground, chosen.as_deref(), Some((outlet, sink)))?;
+                lot.turn(&core.ground, &chosen, Some((outlet, sink)))?;
                 continue;
             }
             // Nobody can stop a turn that hands over nothing.
             side_by_side(threads, some, |_, lot| {
-                let _ = lot.turn(&core.ground, chosen.as_deref(), None);
+                let _ = lot.turn(&core.ground, &chosen, None);
             });
             if let Some(outlet) = &mut outlet {
                 some.iter_mut().try_for_each(|lot| lot.hand_over(outlet, sink))?;
             }
         }
     }
-    outlet.map_or(Ok(()), |outlet| outlet.finish(sink))
+    outlet.map_or(Ok(()), |outlet| outlet.finish(sink))?;
+    Ok(chosen)
 }

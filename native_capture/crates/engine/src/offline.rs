@@ -364,13 +364,13 @@ impl Run {
         keep_latest(&mut self.core.verdicts, &mut self.verdicts);
         self.drain(sink)?;
         let Self { mut core, verdicts, mut keepers, mut outlet, packets, threads } = self;
-        keeper::sum_up(threads, &mut keepers, &mut core, outlet.as_mut(), sink)?;
+        let chosen = keeper::sum_up(threads, &mut keepers, &mut core, outlet.as_mut(), sink)?;
         let paces = core.flows.take_paces();
         if let Some(outlet) = outlet {
             sink.tick(packets, outlet.records)?;
         }
         let (largest, sums): (_, Vec<Sums>) = keepers.into_iter().map(|keeper| (keeper.largest, keeper.sums)).unzip();
-        Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, (largest, sums, paces)))
+        Ok(report::write(&core, inputs, verdicts.into_values().collect(), top, (largest, sums, chosen, paces)))
     }
 }
 

@@ -148,7 +148,8 @@ impl Dealer<'_> {
                 if packet.is_ip() && packet.is_fragment() {
                     parts[shard].ports.push(ends);
                 }
-                parts[shard].packets.push(*packet);
+                // By the slice: a value would go over the stack.
+                parts[shard].packets.extend_from_slice(from_ref(packet));
                 if packet.tunnel != Tunnel::None {
                     let at = head.order.len();
                     head.carried.extend(carried.of(place).map(|inner| (at, *inner)));

@@ -30,7 +30,7 @@ use crate::point::Point;
 use crate::queue_rows::{self, BurstRow, QueueRow};
 use crate::queues::Queues;
 use crate::roce_rows::{self, RoceReport};
-use crate::service_rows::ServiceRow;
+use crate::service_rows::{Chosen, ServiceRow};
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
 const NOT_EVALUATED: [&str; 0] = [];
@@ -200,15 +200,16 @@ struct Ends<'a> {
     dst: Option<&'a str>,
 }
 
-/// Of a run: the largest of the flows that are in the table no more, sums, and how bulk came and went with the steps that found no room.
-pub(crate) type Kept = (Vec<Largest>, Vec<Sums>, Paces);
+/// Of a run: the largest of the flows that are in the table no more, sums with the services that they tell apart, and how bulk came and
+/// went with the steps that found no room.
+pub(crate) type Kept = (Vec<Largest>, Vec<Sums>, Chosen, Paces);
 
 pub(crate) fn write(
     core: &Core,
     inputs: &[Input],
     mut verdicts: Vec<Verdict>,
     top: Option<usize>,
-    (largest, sums, paces): Kept,
+    (largest, sums, chosen, paces): Kept,
 ) -> Vec<u8> {
     let (gone, kept) = Largest::of(core, largest);
     let captures = core.points.iter().zip(inputs);
@@ -222,7 +223,7 @@ pub(crate) fn write(
     let losses = losses(core);
     let rows = |number: usize| queue_rows::rows(core, number, losses.as_ref());
     let points = core.points.iter().zip(inputs).enumerate();
-    let SumRows { directions, points: healths, services, media } = Sums::rows(sums, core);
+    let SumRows { directions, points: healths, services, media } = Sums::rows(sums, &chosen, core);
     let points =
         points.map(|(number, (point, input))| point_row(point, (input, top), rows(number), healths[number])).collect();
     let mut paths = path_rows::rows(core, losses.as_ref());

@@ -1,15 +1,16 @@
 //! Services in the report: those with most answers, of the sums of all tables.
 
 use std::cmp::Reverse;
-use std::ops::Range;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use nc_decode::proto;
 use nc_detect::ServerPort;
-use nc_flow::{address, protocol, FlowTable, ResponseTimes, Service};
+use nc_flow::{address, protocol, FlowTable, KeyedState, ResponseTimes, Service};
 use serde::Serialize;
 
 use crate::core::Core;
-use crate::health_rows::{count, HealthSums, Key, Services, Sum, Trips};
+use crate::health_rows::{HealthSums, Place, Sum, Sums, Trips};
 use crate::names::NameSource;
 
 /// Services that are reported.
@@ -49,96 +50,104 @@ struct ResponseRow {
     max_ns: Option<u64>,
 }
 
-/// One service: what tables told of it, by places in the list of all parts, and how many conversations they counted.
-struct Told {
-    key: Key,
-    parts: Range<usize>,
-    conversations: u64,
+/// A point and a service that was seen there.
+pub(crate) type Key = (u16, Service);
+
+/// Services that are summed up at the end: those that may be among the [`ROWS`] with most answers. Each has a number.
+pub(crate) struct Chosen {
+    numbers: HashMap<Key, u32, KeyedState>,
+    /// With how many answers were timed.
+    services: Vec<(Key, u64)>,
+    /// A bit for each hash of one of them: most conversations have none, and to know that needs no look at the numbers.
+    bits: Vec<u64>,
 }
 
-/// A conversation of a table, by its place, that belongs to a service which only others told apart.
-struct Later {
-    told: usize,
-    table: usize,
-    ways: [u32; 2],
+/// Bits in [`Chosen`].
+const BITS: usize = 1 << 18;
+
+impl Chosen {
+    /// Of all that these tables tell apart, whose places they give away for those of the chosen.
+    pub fn of(tables: &[FlowTable], points: u16, all: &mut [&mut Sums]) -> Self {
+        let mut chosen = Self { numbers: HashMap::default(), services: Vec::new(), bits: vec![0; BITS / 64] };
+        chosen.numbers.reserve(all.iter().map(|sums| sums.told.len()).sum());
+        for key in all.iter().flat_map(|sums| sums.told.keys()) {
+            let next = chosen.services.len();
+            if *chosen.numbers.entry(*key).or_insert(next as u32) as usize == next {
+                chosen.services.push((*key, 0));
+            }
+        }
+        for (service, count) in tables.iter().flat_map(FlowTable::answers) {
+            for point in 0..points {
+                if let Some(number) = chosen.numbers.get(&(point, service)) {
+                    chosen.services[*number as usize].1 += count;
+                }
+            }
+        }
+        chosen.narrow();
+        all.iter_mut().for_each(|sums| chosen.take_over(sums));
+        chosen
+    }
+
+    /// Leave those with as many answers as the last one that is reported.
+    fn narrow(&mut self) {
+        if self.services.len() > ROWS {
+            let mut counts: Vec<u64> = self.services.iter().map(|(_, count)| *count).collect();
+            let least = *counts.select_nth_unstable_by_key(ROWS - 1, |count| Reverse(*count)).1;
+            self.services.retain(|(_, count)| *count >= least);
+        }
+        let numbers = self.services.iter().zip(0..).map(|((key, _), number)| (*key, number));
+        self.numbers = HashMap::with_capacity_and_hasher(self.services.len(), self.numbers.hasher().clone());
+        self.numbers.extend(numbers);
+        for (key, _) in &self.services {
+            let bit = self.bit(key);
+            self.bits[bit / 64] |= 1 << (bit % 64);
+        }
+    }
+
+    fn take_over(&self, sums: &mut Sums) {
+        sums.places = vec![Place::default(); self.services.len()];
+        for (key, place) in std::mem::take(&mut sums.told) {
+            if let Some(number) = self.number(&key) {
+                sums.places[number] = place;
+            }
+        }
+    }
+
+    fn bit(&self, key: &Key) -> usize {
+        self.numbers.hasher().hash_one(key) as usize % BITS
+    }
+
+    /// None of a service that is not summed up.
+    #[inline]
+    pub fn number(&self, key: &Key) -> Option<usize> {
+        let bit = self.bit(key);
+        let is_one = self.bits[bit / 64] >> (bit % 64) & 1 != 0;
+        is_one.then(|| self.numbers.get(key)).flatten().map(|number| *number as usize)
+    }
 }
 
-/// `parts`: of each table; `later`: its conversations whose services others may tell apart. Sums are put together only of what is reported.
-pub(crate) fn rows<'a>(core: &'a Core, mut parts: Vec<Services>, later: &[Vec<[u32; 2]>]) -> Vec<ServiceRow<'a>> {
-    let tables = core.flows.tables();
-    let places = parts
-        .iter()
-        .enumerate()
-        .flat_map(|(table, services)| services.numbers.iter().map(move |(key, number)| (*key, table, *number)));
-    let mut places: Vec<(Key, usize, usize)> = places.collect();
-    places.sort_unstable();
-    let mut all = told(&places, &parts);
-    let later = belated(tables, &mut all, later);
-    let answers = answers(tables);
-    let most = |told: &Told| {
-        let found = answers.binary_search_by_key(&told.key.1, |(service, _)| *service);
-        (found.map_or(0, |at| answers[at].1), told.conversations)
+/// `all`: of each table. Sums are put together only of what is reported.
+pub(crate) fn rows<'a>(core: &'a Core, chosen: &Chosen, mut all: Vec<Sums>) -> Vec<ServiceRow<'a>> {
+    let conversations = |number: usize| {
+        let counted = all.iter().filter_map(|sums| sums.places.get(number)?.of(&sums.sums));
+        counted.map(|sum| sum.sums.conversations).sum::<u64>()
     };
-    let mut leading: Vec<_> = all.iter().enumerate().map(|(at, told)| (Reverse(most(told)), told.key, at)).collect();
+    let services = chosen.services.iter().enumerate();
+    let mut leading: Vec<_> =
+        services.map(|(number, (key, answers))| (Reverse((*answers, conversations(number))), *key, number)).collect();
     if leading.len() > ROWS {
         leading.select_nth_unstable(ROWS);
         leading.truncate(ROWS);
     }
     leading.sort_unstable();
-    let row_of = |(_, key, at): (_, Key, usize)| {
+    let row_of = |(_, key, number): (_, Key, usize)| {
         let mut sum = Sum::default();
-        for (_, table, number) in &places[all[at].parts.clone()] {
-            sum.merge(std::mem::take(&mut parts[*table].sums[*number]));
-        }
-        let from = later.partition_point(|later| later.told < at);
-        for Later { table, ways, .. } in later[from..].iter().take_while(|later| later.told == at) {
-            if let Some(talk) = tables[*table].measured(ways[0]) {
-                count(&tables[*table], talk, &key.1, Some(&mut sum), None);
-            }
+        for sums in &mut all {
+            sums.places[number].take(&mut sums.sums).into_iter().for_each(|part| sum.merge(part));
         }
         row(core, key, sum, core.flows.responses(&key.1).as_ref())
     };
     leading.into_iter().map(row_of).collect()
-}
-
-/// Places by key, which they are sorted by.
-fn told(places: &[(Key, usize, usize)], parts: &[Services]) -> Vec<Told> {
-    let mut at = 0;
-    let one = |some: &[(Key, usize, usize)]| {
-        let counted = some.iter().map(|(_, table, number)| parts[*table].sums[*number].sums.conversations).sum();
-        at += some.len();
-        Told { key: some[0].0, parts: at - some.len()..at, conversations: counted }
-    };
-    places.chunk_by(|one, next| one.0 == next.0).map(one).collect()
-}
-
-/// Conversations that were not counted yet, by their services.
-fn belated(tables: &[FlowTable], all: &mut [Told], later: &[Vec<[u32; 2]>]) -> Vec<Later> {
-    let mut found = Vec::new();
-    for (table, (flows, later)) in tables.iter().zip(later).enumerate() {
-        for ways in later {
-            let Some(talk) = flows.measured(ways[0]) else { continue };
-            let key = (flows.flow(talk).point, flows.service(talk));
-            if let Ok(told) = all.binary_search_by_key(&key, |told| told.key) {
-                all[told].conversations += 1;
-                found.push(Later { told, table, ways: *ways });
-            }
-        }
-    }
-    found.sort_by_key(|later| later.told);
-    found
-}
-
-/// How many answers of each service were timed, in all tables; by service.
-fn answers(tables: &[FlowTable]) -> Vec<(Service, u64)> {
-    let mut all: Vec<(Service, u64)> = tables.iter().flat_map(FlowTable::answers).collect();
-    all.sort_unstable();
-    all.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 += if same { next.1 } else { 0 };
-        same
-    });
-    all
 }
 
 fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&ResponseTimes>) -> ServiceRow<'a> {

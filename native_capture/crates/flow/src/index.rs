@@ -1,6 +1,6 @@
 //! Hash to record number: flat, open addressing, eight bytes a slot. The records themselves hold the keys.
 
-use crate::near::fetch;
+use crate::near::{fetch, LARGE_PAGE};
 use crate::room::Room;
 
 const EMPTY: u32 = u32::MAX;
@@ -67,8 +67,10 @@ impl Index {
         self.slots[at] = slot;
     }
 
+    /// Fourfold while it is small, which touches little memory that is given up again.
     fn grow(&mut self) {
-        let wider = empty(self.slots.len() * 2);
+        let few = size_of::<Slot>() * self.slots.len() < LARGE_PAGE / 2;
+        let wider = empty(self.slots.len() * if few { 4 } else { 2 });
         for slot in std::mem::replace(&mut self.slots, wider).iter().copied() {
             if slot.number != EMPTY {
                 self.put(slot);

@@ -81,9 +81,12 @@ impl FlowTable {
 
     /// As `observe`, with what [`FlowTable::ahead`] has worked out.
     pub fn observe_ahead(&mut self, ahead: &Ahead, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
-        let number = match self.met(ahead).or_else(|| self.find(ahead)) {
+        let number = match self.met(ahead) {
             Some(number) => number,
-            None => self.begin(ahead, packet)?,
+            None => match self.find(ahead) {
+                Ok(number) => number,
+                Err(other) => self.begin(ahead, other, packet)?,
+            },
         };
         let way = usize::from(ahead.way & 1);
         let (talk, health) = (&mut self.talks[number as usize], &mut self.health);
@@ -143,29 +146,29 @@ impl FlowTable {
         fits.then_some(ahead.number)
     }
 
-    /// The conversation whose direction carries these tags, or was not seen yet.
-    fn find(&self, ahead: &Ahead) -> Option<u32> {
-        let first = self.lookup(ahead.tag, &ahead.both)?;
+    /// The conversation whose direction carries these tags, or was not seen yet; or else the one of these ends with other tags.
+    fn find(&self, ahead: &Ahead) -> Result<u32, Option<u32>> {
+        let first = self.lookup(ahead.tag, &ahead.both).ok_or(None)?;
         if self.talk(first).fits(ahead) {
-            return Some(first);
+            return Ok(first);
         }
         let both = Ends { vlan: apart(ahead.vlan), ..ahead.both };
-        self.lookup(self.hasher.tag(&both), &both)
+        self.lookup(self.hasher.tag(&both), &both).ok_or(Some(first))
     }
 
     fn lookup(&self, tag: u32, both: &Ends) -> Option<u32> {
         self.index.find(tag, |number| self.talk(number).has_ends(both))
     }
 
-    fn begin(&mut self, ahead: &Ahead, packet: &Packet) -> Option<u32> {
+    /// `other`: the conversation of these ends whose direction has other tags.
+    fn begin(&mut self, ahead: &Ahead, other: Option<u32>, packet: &Packet) -> Option<u32> {
         if self.index.len() >= self.limits.flows && !self.push_out(packet.ts_ns) {
             self.overflow += 1;
             return None;
         }
         let Ahead { mut both, mut tag, vlan, way, .. } = *ahead;
-        // The endpoints are known with other tags in this direction: a conversation of its own.
-        let known = self.lookup(tag, &both).map(|number| self.talk(number));
-        if known.is_some_and(|talk| talk.ways[usize::from(way & 1)].packets() > 0) {
+        // A conversation of its own, unless the other one made room for it.
+        if other.is_some_and(|number| self.talk(number).is_alive()) {
             both = Ends { vlan: apart(vlan), ..both };
             tag = self.hasher.tag(&both);
         }
