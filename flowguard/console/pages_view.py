@@ -135,12 +135,20 @@ def figures(row: Enforcement) -> list[Comparison]:
         return []
     told = (
         (_("Share of the sender's bytes that carries the mark"), "percent", "marked_share"),
-        (_("Marked traffic of the sender"), "rate", "marked_bps"),
-        (_("All traffic of the sender"), "rate", "offender_bps"),
+        (_("Marked traffic of the sender while it sent"), "rate", "marked_bps"),
+        (_("All traffic of the sender while it sent"), "rate", "offender_bps"),
         (_("Sent again in the protected classes"), "percent", "retransmitted_ratio"),
         (_("Complete seconds looked at"), "number", "windows"),
+        (_("Seconds of them in which it sent"), "number", "sending"),
     )
     return [Comparison(label, form, before.get(key), after.get(key)) for label, form, key in told]
+
+
+def spans(row: Enforcement) -> list[tuple[int, float] | None]:
+    """From when (ns) and over how many seconds the rates before and after were measured."""
+    sides = (row.after.get("before") or {}, row.after.get("after") or {})
+    known = [(side.get("from_ns"), side.get("to_ns")) for side in sides]
+    return [(start, (end - start) / SECOND_NS) if start is not None and end is not None else None for start, end in known]
 
 
 def track(row: Enforcement) -> list[Step]:
@@ -196,6 +204,7 @@ def enforcement(request: HttpRequest, row: Enforcement) -> dict[str, Any]:
         "last_event": _last_event(events),
         "track": track(row),
         "figures": figures(row),
+        "spans": spans(row),
         "seconds": row.after.get("seconds_from_first_packet"),
         "is_open": row.state in OPEN,
         "withdraw_form": ReasonForm(request=request) if may else None,

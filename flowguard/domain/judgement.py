@@ -13,6 +13,7 @@ MIN_SEGMENTS = 50
 WORSE_FACTOR = 1.5
 WORSE_POINTS = 0.02
 MIN_WINDOWS = 2
+SECOND_NS = 1_000_000_000
 
 TOO_FEW = gettext_noop("too few complete seconds were seen after the change")
 WAITING = gettext_noop("%(windows)d of %(needed)d complete seconds seen after the change")
@@ -101,21 +102,34 @@ def _worse_class(before: Sequence[Window], after: Sequence[Window], leave_out: i
 
 
 def _figures(before: Sequence[Window], after: Sequence[Window], marks: frozenset[int]) -> dict[str, object]:
-    return {"before": _side(before, marks), "after": _side(after, marks)}
+    """Both sides alike: as many seconds directly before the push as there are after it, both of those in which it sent."""
+    old, new = [w for w in before if w.complete], [w for w in after if w.complete]
+    sent_old, sent_new = ([w for w in side if w.offender_bytes] for side in (old, new))
+    at_most = min(len(sent_old), len(sent_new)) or max(len(sent_old), len(sent_new))
+    return {"before": _side(old, sent_old[-at_most:], marks), "after": _side(new, sent_new[-at_most:], marks)}
 
 
-def _side(windows: Sequence[Window], marks: frozenset[int]) -> dict[str, object]:
-    """Null, not zero, where nothing was measured."""
-    usable = [window for window in windows if window.complete]
+def _side(usable: Sequence[Window], sent: Sequence[Window], marks: frozenset[int]) -> dict[str, object]:
+    """usable: complete seconds looked at; sent: those that rates are means over. Null, not zero, where nothing was measured.
+
+    from_ns, to_ns: around the seconds of the rates, around all where the sender was silent (its rates are 0 then).
+    """
+    span = sent or usable
+    around: dict[str, object] = {
+        "windows": len(usable),
+        "sending": len(sent),
+        "from_ns": span[0].start_ns if span else None,
+        "to_ns": span[-1].start_ns + SECOND_NS if span else None,
+    }
     if not usable:
-        return {"windows": 0, "marked_bps": None, "offender_bps": None, "marked_share": None, "retransmitted_ratio": None}
-    marked, total = sum(w.marked_bytes for w in usable), sum(w.offender_bytes for w in usable)
+        return {**around, "marked_bps": None, "offender_bps": None, "marked_share": None, "retransmitted_ratio": None}
+    marked, total = sum(w.marked_bytes for w in sent), sum(w.offender_bytes for w in sent)
     protected = [rate for dscp, rate in _rates(usable).items() if dscp in marks]
     segments = sum(s for s, _ in protected)
     return {
-        "windows": len(usable),
-        "marked_bps": marked * 8 // len(usable),
-        "offender_bps": total * 8 // len(usable),
+        **around,
+        "marked_bps": marked * 8 // len(span),
+        "offender_bps": total * 8 // len(span),
         "marked_share": marked / total if total else None,
         "retransmitted_ratio": sum(r for _, r in protected) / segments if segments else None,
     }

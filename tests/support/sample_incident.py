@@ -60,8 +60,8 @@ WAY = (
 )
 RATES = ("marked_bps", "offender_bps", "marked_share", "retransmitted_ratio")
 FIGURES = {
-    "before": {"windows": 10, **dict(zip(RATES, (3_200_000_000, 3_200_000_000, 1.0, 0.12), strict=True))},
-    "after": {"windows": 6, **dict(zip(RATES, (0, 2_900_000_000, 0.0, None), strict=True))},
+    "before": {"windows": 10, "sending": 6, **dict(zip(RATES, (3_200_000_000, 3_200_000_000, 1.0, 0.12), strict=True))},
+    "after": {"windows": 6, "sending": 6, **dict(zip(RATES, (0, 2_900_000_000, 0.0, None), strict=True))},
     "seconds_from_first_packet": 9.412,
 }
 

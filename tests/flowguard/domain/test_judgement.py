@@ -1,6 +1,6 @@
 """Helped, harmed, offender-stopped, cannot-tell: by packets alone."""
 
-from flowguard.domain.judgement import Window, judge
+from flowguard.domain.judgement import SECOND_NS, Window, judge
 from policyhub.domain.change import EnforcementOutcome as Outcome
 
 MARKS = frozenset({46})
@@ -67,6 +67,9 @@ def test_figures_are_null_where_nothing_was_measured():
     assert figures["before"]["marked_share"] is None
     assert figures["after"] == {
         "windows": 2,
+        "sending": 2,
+        "from_ns": 0,
+        "to_ns": 1_000_000_001,
         "marked_bps": 0,
         "offender_bps": 4000,
         "marked_share": 0.0,
@@ -112,13 +115,32 @@ def test_an_offender_that_falls_silent_after_marked_seconds_is_helped():
 
 
 def test_figures_of_both_sides():
-    mixed = [Window(0, True, 10, 40, ((46, 100), (0, 900)), ((46, 7),)), Window(1, False, 99, 99), Window(2, True, 11, 41)]
+    at = SECOND_NS
+    mixed = [Window(0, True, 10, 40, ((46, 100), (0, 900)), ((46, 7),)), Window(at, False, 99, 99), Window(2 * at, True, 11, 41)]
     figures = judge(mixed, seconds(2, marked=0, total=0, segments=0, again=0), marks=MARKS, target_dscp=0, deadline=False).figures
     assert figures["before"] == {
         "windows": 2,
+        "sending": 2,
+        "from_ns": 0,
+        "to_ns": 3 * at,
         "marked_bps": 84,
         "offender_bps": 324,
         "marked_share": 21 / 81,
         "retransmitted_ratio": 0.07,
     }
+    assert (figures["after"]["sending"], figures["after"]["offender_bps"]) == (0, 0)
     assert figures["after"]["marked_share"] is None and figures["after"]["retransmitted_ratio"] is None
+
+
+def rates(before, after):
+    figures = judge(before, after, marks=MARKS, target_dscp=0, deadline=True).figures
+    return [(side["sending"], side["offender_bps"]) for side in (figures["before"], figures["after"])]
+
+
+def test_rates_compare_as_many_seconds_on_both_sides_and_no_silent_ones():
+    silent, ramp, full = seconds(6, marked=0, total=0), seconds(2, marked=9, total=100), seconds(2, marked=9, total=1000)
+    assert rates(silent + ramp + full, seconds(2, marked=0, total=1000)) == [(2, 8000), (2, 8000)]
+    assert rates(full[:1], ramp + full) == [(1, 8000), (1, 8000)]
+    assert rates(full + silent, silent + full) == [(2, 8000), (2, 8000)]
+    assert rates(ramp + full, silent) == [(4, 4400), (0, 0)]
+    assert rates([], full) == [(0, None), (2, 8000)]
