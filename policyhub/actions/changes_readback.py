@@ -9,7 +9,7 @@ from policyhub.actions import secrets
 from policyhub.actions.changes_device import OPPOSITE, Reading, Work, armed_token, observe, render
 from policyhub.actions.changes_record import State, entered_at, note, notes_since_entered
 from policyhub.actions.changes_record import trouble as told_error
-from policyhub.actions.changes_steps import SETTLE, advance, fail, wait
+from policyhub.actions.changes_steps import SETTLE, advance, fail, keep_reading, wait
 from policyhub.domain.change import PushOutcome
 from policyhub.domain.change_outcome import GuardPicture, is_taken_back, judge_push
 from policyhub.domain.errors import CannotRender, LeaseLost, PolicyHubError
@@ -35,20 +35,23 @@ def pushed(work: Work) -> bool:
         return False
     fields: dict[str, object] = {"push_outcome": outcome, "after_section": reading.picture.text}
     if outcome is PushOutcome.APPLIED and reading.foreign_sha256 == change.before_foreign_sha256:
-        return advance(work, State.VERIFIED, Message(gettext_noop("a new session reads exactly what was planned")), **fields)
+        advance(work, State.VERIFIED, Message(gettext_noop("a new session reads exactly what was planned")), **fields)
+        keep_reading(work, reading, "post-push")
+        return True
     if outcome is PushOutcome.APPLIED:
         said = Message(gettext_noop("something else on the device changed during the push; taking ours back"))
         return advance(work, State.REVERTING, said, error=str(said), **fields)
     if outcome is PushOutcome.PARTIAL:
         said = Message(gettext_noop("only a part is on the device; taking it back"))
         return advance(work, State.REVERTING, said, **{**fields, "error": change.error or str(said)})
-    return _nothing_there(work, fields)
+    return _nothing_there(work, reading, fields)
 
 
-def _nothing_there(work: Work, fields: dict[str, object]) -> bool:
+def _nothing_there(work: Work, reading: Reading, fields: dict[str, object]) -> bool:
     """As before the push: refused by the device, or taken back by its own watchdog; after its time nobody can tell which."""
     change = work.change
     if armed_token(change) and work.clock() >= _deadline(work) - 2 * WATCHDOG_GRACE:
+        keep_reading(work, reading, "taken-back")
         said = Message(gettext_noop("nobody could confirm in time; the device's own watchdog took the change back"))
         return advance(work, State.REVERTED, said, **{**fields, "push_outcome": PushOutcome.UNKNOWN, "error": str(said)})
     trouble = work.disarm()
@@ -96,6 +99,7 @@ def _confirm(work: Work) -> bool:
         return advance(work, State.CONFIRMED, kept, error="")
     if is_taken_back(work.kind, work.member, before, reading.picture):
         said = Message(gettext_noop("the device's own watchdog took the change back before it was confirmed"))
+        keep_reading(work, reading, "taken-back")
         return advance(work, State.REVERTED, said, error=str(said), after_section=reading.picture.text)
     said = Message(gettext_noop("the device no longer is as verified; taking ours back"))
     return advance(work, State.REVERTING, said, error=str(said))
@@ -169,6 +173,7 @@ def _send_inverse(work: Work, lines: tuple[str, ...]) -> None:
 def _taken_back(work: Work, reading: Reading) -> bool:
     work.disarm()
     said = Message(gettext_noop("taken back: a new session finds nothing of the change"))
+    keep_reading(work, reading, "taken-back")
     return advance(work, State.REVERTED, said, after_section=reading.picture.text)
 
 

@@ -9,7 +9,7 @@ import hashlib
 from datetime import timedelta
 
 from policyhub.actions import configs, kill_switch, secrets
-from policyhub.actions.changes_device import Work, armed_token, limits_of, observe, render
+from policyhub.actions.changes_device import Reading, Work, armed_token, limits_of, observe, render
 from policyhub.actions.changes_record import State, commands_of, entered_at, move, note, notes_since_entered, plan_sha256
 from policyhub.domain.change import PushOutcome
 from policyhub.domain.errors import LeaseLost, PolicyHubError, Stopped
@@ -23,6 +23,7 @@ REACH_RETRY = timedelta(seconds=5)
 REACH_TRIES = 3
 APPROVAL_LASTS = timedelta(minutes=10)  # a kill switch or an outage later, nobody knows whether it is still wanted
 SETTLE = "settle"
+OF_CHANGE = "change #"
 
 
 def advance(work: Work, to: State, said: Message, **more: object) -> bool:
@@ -79,8 +80,7 @@ def preflight(work: Work) -> bool:
         return advance(work, State.CONFIRMED, said, push_outcome=PushOutcome.APPLIED, pushed_at=work.clock())
     if commands.sha256 != commands_of(change).sha256:
         return fail(work, Message(gettext_noop("the device changed since the plan was read; the approval is void, plan again")))
-    actor = f"change #{change.pk}"
-    configs.store(device=work.device, text=reading.running, source="pre-push", actor=actor, now=work.clock())
+    keep_reading(work, reading, "pre-push")
     said = Message(gettext_noop("%(lines)d lines and their inverse are ready"), {"lines": len(change.lines)})
     return advance(
         work,
@@ -90,6 +90,12 @@ def preflight(work: Work) -> bool:
         before_section=reading.picture.text,
         before_foreign_sha256=reading.foreign_sha256,
     )
+
+
+def keep_reading(work: Work, reading: Reading, source: str) -> None:
+    """What was read on account of the change is the device's newest configuration, too."""
+    actor = f"{OF_CHANGE}{work.change.pk}"
+    configs.store(device=work.device, text=reading.running, source=source, actor=actor, now=work.clock())
 
 
 def _cannot_start(work: Work, error: PolicyHubError) -> bool:

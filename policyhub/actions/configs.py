@@ -28,7 +28,8 @@ def store(
 ) -> ConfigSnapshot:
     """Keep a configuration as read. The same text without counters twice in a row is one snapshot.
 
-    source: collect, upload or pre-push. counters: outputs of the commands that count hits, read at the same time.
+    source: collect, upload, or of a change: pre-push, post-push, taken-back.
+    counters: outputs of the commands that count hits, read at the same time.
     version: as the device said; "" takes what the configuration says. The device's own version and manager follow.
     Raises UnknownPlatform.
     """

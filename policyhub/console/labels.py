@@ -125,6 +125,20 @@ def actor(name: str) -> str:
     return gettext("policy %(policy)s") % {"policy": word(policy)} if policy != name else name
 
 
+# Readings on account of a change: before its lines left, after they were verified, after they were taken back.
+READ_FOR: dict[str, Text] = {
+    "pre-push": _("before change #%(change)s"),
+    "post-push": _("after change #%(change)s"),
+    "taken-back": _("after change #%(change)s was taken back"),
+}
+
+
+def taken_by(snapshot: Any) -> str:
+    """Who read it; what was read for a change says on which side of it."""
+    told = READ_FOR.get(snapshot.source)
+    return str(told) % {"change": snapshot.taken_by.rpartition("#")[2]} if told else snapshot.taken_by
+
+
 def event_said(event: Any) -> str:
     """The words of one row of a timeline: of a change (its message stands in `data`) or of an enforcement."""
     stored = event.data.get("said")

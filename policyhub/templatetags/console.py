@@ -122,6 +122,11 @@ def error_said(error: Any) -> str:
 
 
 @register.filter
+def taken_by(snapshot: Any) -> str:
+    return labels.taken_by(snapshot)
+
+
+@register.filter
 def actor(name: str) -> str:
     return labels.actor(name)
 

@@ -142,6 +142,25 @@ def test_taken_back_when_nobody_confirms_in_time(bench):
     assert "no confirmation within 30 s" in change.error
 
 
+def readings(bench):
+    """(source, as the page says it, whether guard and member are in it), the newest first."""
+    rows = [(row, secrets.unseal(row.text_envelope)) for row in bench.row.snapshots.order_by("-taken_at", "-pk")]
+    return [(row.source, labels.taken_by(row), "PHG-CORE1" in text, "198.51.100.7" in text) for row, text in rows]
+
+
+@BOTH
+def test_the_newest_reading_is_the_one_after_the_push_and_after_it_was_taken_back(bench):
+    install = bench.do()
+    before = ("pre-push", f"before change #{install.pk}", False, False)
+    assert readings(bench) == [("post-push", f"after change #{install.pk}", True, False), before]
+    member = bench.do(ADD, MEMBER)
+    assert readings(bench)[0] == ("post-push", f"after change #{member.pk}", True, True)
+    changes.revert(change_id=member.pk, actor="ops", reason="wrong host", now=bench.clock())
+    bench.finish(member)
+    assert readings(bench)[0] == ("taken-back", f"after change #{member.pk} was taken back", True, False)
+    assert len(readings(bench)) == 4, "what was read before the second push is what was read after the first"
+
+
 @BOTH
 def test_same_key_is_one_change_and_one_push(bench):
     bench.do()
