@@ -130,6 +130,20 @@ def _oversubscribed(row: Row) -> Iterator[MirrorSign]:
         )  # fmt: skip
 
 
+def _wrapped(row: Row) -> Iterator[MirrorSign]:
+    frames = row["mirrors"]["frames"]
+    if row.get("unwrap") or 2 * frames <= row["frames"]:
+        return
+    yield _sign(
+        row, "wrapped", {"wrapped": frames, "frames": row["frames"], "percent": _share(frames, row["frames"])},
+        gettext_noop("%(wrapped)d of %(frames)d frames are ERSPAN (%(percent)s %%)"),
+        gettext_noop("Flows, marks, TCP health and delays of such a point are those of the mirror's own headers, not of the"
+                     " traffic inside; the figures here were looked up inside."),
+        gettext_noop("Unwrap the point: `policyhub flows --unwrap POINT=erspan`, and unwrap = \"erspan\""
+                     " under [[points]] of a sensor."),
+    )  # fmt: skip
+
+
 def _clock(row: Row) -> Iterator[MirrorSign]:
     times, frames = row["times"], row["frames"]
     if times["backwards"] and times["most_back_ns"] >= MILLI:
@@ -158,5 +172,5 @@ def _clock(row: Row) -> Iterator[MirrorSign]:
 
 
 CHECKS: tuple[Callable[[Row], Iterator[MirrorSign]], ...] = (
-    _unidirectional, _duplicated, _untagged, _truncated, _merged, _oversubscribed, _clock,
+    _unidirectional, _duplicated, _untagged, _truncated, _merged, _oversubscribed, _wrapped, _clock,
 )  # fmt: skip

@@ -17,16 +17,21 @@ from policyhub.domain.reading import read_text
 
 T = TypeVar("T")
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+UNWRAP = re.compile(r"(erspan|vxlan|geneve|gre)(:\d{1,9})?")
 NAME = re.compile(r"[-A-Za-z0-9_]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An observation point and the interface on which its packets arrive, or the capture that is played back for it."""
+    """An observation point and the interface on which its packets arrive, or the capture that is played back for it.
+
+    unwrap: how its mirror wrapped them, as `policyhub flows --unwrap` takes it; empty: not at all.
+    """
 
     name: str
     interface: str = ""
     file: Path | None = None
+    unwrap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,10 @@ class SensorConfig:
     signatures: Path | None = None
     ipfix: Collector | None = None
     collect: tuple[Post, ...] = ()
+
+    @property
+    def unwraps(self) -> dict[str, str]:
+        return {point.name: point.unwrap for point in self.points if point.unwrap}
 
     @property
     def is_replay(self) -> bool:
@@ -224,15 +233,24 @@ class _Reader:
         return tuple(points)
 
     def _watched(self, row: Any) -> Point:
-        table = self._table(row, {"name", "interface"}, "points.")
+        table = self._table(row, {"name", "interface", "unwrap"}, "points.")
         interface = self._take(table, "interface", str)
         if not 0 < len(interface) < 16 or "/" in interface:
             raise self._bad(f"points.interface = {interface!r}", "Name an interface as `ip link` shows it")
-        return Point(self._take(table, "name", str), interface=interface)
+        return Point(self._take(table, "name", str), interface=interface, unwrap=self._unwrap(table))
 
     def _played(self, row: Any) -> Point:
-        table = self._table(row, {"point", "file"}, "replay.")
-        return Point(self._take(table, "point", str), file=self._path(self._take(table, "file", str)))
+        table = self._table(row, {"point", "file", "unwrap"}, "replay.")
+        file = self._path(self._take(table, "file", str))
+        return Point(self._take(table, "point", str), file=file, unwrap=self._unwrap(table))
+
+    def _unwrap(self, table: Mapping[str, Any]) -> str:
+        text = self._take(table, "unwrap", str, "")
+        if text and not UNWRAP.fullmatch(text):
+            raise self._bad(
+                f"unwrap = {text!r}", "Write erspan, vxlan, geneve or gre, or e.g. erspan:10 for one session, VNI or key"
+            )
+        return text
 
     def _table(self, row: Any, known: set[str], prefix: str) -> Mapping[str, Any]:
         if not isinstance(row, dict):

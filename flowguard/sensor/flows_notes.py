@@ -27,6 +27,14 @@ UNREADABLE = gettext_noop("%(point)s: a header could not be read: %(n)s of %(all
 CUT = gettext_noop(
     "%(point)s: captured shorter than sent: %(n)s of %(all)s packets; bytes are as sent, what was cut off is not judged"
 )
+WRAPPED = gettext_noop(
+    "%(point)s: %(n)s of %(all)s packets are ERSPAN and were counted by the mirror's own headers. Use --unwrap"
+    " %(point)s=erspan to measure what is inside"
+)
+LEFT_OUT = gettext_noop("%(point)s: %(n)s packets that are not wrapped (%(what)s) were left out, %(all)s were unwrapped")
+CUT_INSIDE = gettext_noop(
+    "%(point)s: the mirror cut %(n)s of %(all)s packets before it wrapped them; lengths are those of their IP headers"
+)
 DROPPED = gettext_noop("%(point)s: the capture itself dropped %(n)s packets%(by)s; the network did not lose them")
 DROPPERS = {
     "dropped_by_interface": gettext_noop("%(n)s by the interface"),
@@ -60,6 +68,7 @@ def _point(point: dict[str, Any], read: Read) -> Iterator[str]:
     if point["error"]:
         yield read(PARTIAL) % {"error": point["error"]}
     yield from _capture(point["name"], point["capture"], read)
+    yield from _wrapping(point, read)
     mirror = point.get("mirror")
     if mirror and mirror["loss_share"] is not None and mirror["basis"] != "capture":
         yield read(MIRRORED) % {
@@ -70,6 +79,21 @@ def _point(point: dict[str, Any], read: Read) -> Iterator[str]:
     for limit in calibration["limits"] if calibration else ():
         yield f"{limit.read(read)}."
     yield from _packets(point, read)
+
+
+def _wrapping(point: dict[str, Any], read: Read) -> Iterator[str]:
+    """What came of wrapped frames; or that they should be unwrapped."""
+    told = {"point": point["name"], "all": count(point["packets"])}
+    if found := point.get("unwrap"):
+        names = ", ".join(f"{name} {count(n)}" for name, n in sorted(found["not_wrapped"].items(), key=lambda row: -row[1]))
+        if names:
+            yield read(LEFT_OUT) % {**told, "n": count(sum(found["not_wrapped"].values())), "what": names}
+        if found["cut"]:
+            yield read(CUT_INSIDE) % {**told, "n": count(found["cut"])}
+        return
+    erspan = sum(n for name, n in point["headers"]["tunnels"].items() if name.startswith("erspan-"))
+    if 2 * erspan > point["packets"]:
+        yield read(WRAPPED) % {**told, "n": count(erspan)}
 
 
 def _packets(point: dict[str, Any], read: Read) -> Iterator[str]:

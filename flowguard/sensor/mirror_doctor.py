@@ -11,6 +11,7 @@ from typing import Any
 import native_capture
 from flowguard.domain.mirror_signs import MirrorSign, examine_mirror
 from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, FINDINGS, PARTIAL, name_by_file
+from flowguard.sensor.mirrors import unwrap_argument, unwraps
 from flowguard.sensor.words import reader_arguments, translator
 from policyhub.domain.errors import BadInput
 from policyhub.domain.message import gettext_noop
@@ -22,6 +23,7 @@ MEANS, CURE = gettext_noop("means"), gettext_noop("cure")
 
 def capture_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("captures", nargs="*", metavar="PCAP", help="captures of mirrored traffic, instead of --config")
+    unwrap_argument(parser)
     reader_arguments(parser)
 
 
@@ -29,7 +31,8 @@ def examine_captures(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing wrong showed, 1 something did, 2 bad input, 3 a capture was damaged (said)."""
     try:
         points = _points(args)
-        rows = json.loads(native_capture.inspect(points))["points"]
+        unwrap = unwraps(args, points)
+        rows = json.loads(native_capture.inspect(points, unwrap=unwrap))["points"]
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub sensor doctor: {error}\n")
         return BAD_INPUT

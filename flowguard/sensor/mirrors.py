@@ -23,6 +23,7 @@ def mirror_arguments(parser: argparse.ArgumentParser) -> None:
         "--counters", action="append", default=[], metavar="POINT=FILE",
         help="readings of the mirrored port's counters (CSV time,packets,bytes, or JSON): what its mirror lost is no loss",
     )  # fmt: skip
+    unwrap_argument(parser)
     parser.add_argument(
         "--mirror-loss", type=_share, default=LIMIT, metavar="PERCENT",
         help=f"above this mirror loss no loss and no delay is claimed (default {100 * LIMIT:g})",
@@ -30,6 +31,14 @@ def mirror_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--point-facts", metavar="FILE",
         help="what `policyhub sensor probe judge --into FILE` found out: nothing is claimed that the points' mirrors cannot show",
+    )  # fmt: skip
+
+
+def unwrap_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--unwrap", action="append", default=[], metavar="POINT=WRAP",
+        help="a point whose frames a mirror wrapped in erspan, vxlan, geneve or gre (erspan:10 = session 10 only): what is inside"
+        " is measured as though it had been captured there, everything else is counted apart",
     )  # fmt: skip
 
 
@@ -76,6 +85,11 @@ def clock_errors(args: argparse.Namespace, points: Sequence[tuple[str, str]]) ->
     return [(name, int(text)) for name, text in found.items()]
 
 
+def unwraps(args: argparse.Namespace, points: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """How the frames of points are wrapped. Raises BadInput; the engine says what is wrong with a wrap."""
+    return _pairs(args.unwrap, "--unwrap", "POINT=WRAP", [name for name, _ in points])
+
+
 def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
     """Adds what is known of each mirror, and claims nothing where one lost too much; False when nothing is known.
 
@@ -87,24 +101,32 @@ def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
         return False
     points = [(point["name"], point["file"]) for point in report["points"]]
     files = _pairs(args.counters, "--counters", "POINT=FILE", [name for name, _ in points])
-    has_sequence = {point["name"] for point in report["points"] if any(map(_is_numbered, point["headers"]["tunnels"]))}
+    opened = {point["name"]: by_sequence(_opened(point)) for point in report["points"] if point.get("unwrap")}
+    numbered = {point["name"] for point in report["points"] if any(map(_is_numbered, point["headers"]["tunnels"]))}
+    has_sequence = numbered - set(opened)
     looked_at = [(name, file) for name, file in points if name in files or name in has_sequence]
     readable = [(name, file) for name, file in looked_at if file != "-"]
     if any(name in files for name, _ in set(looked_at) - set(readable)):
         raise BadInput("--counters needs captures that are files. Write standard input into one")
-    if not readable and not any(own_drops(point) or is_doubtful(point) for point in report["points"]):
+    if not readable and not opened and not any(own_drops(point) or is_doubtful(point) for point in report["points"]):
         return False
-    withhold(report, truths(readable, files) if readable else [], args.mirror_loss)
+    found = truths(readable, files, unwraps(args, points)) if readable else []
+    withhold(report, [*found, *(truth for name, truth in opened.items() if name not in files)], args.mirror_loss)
     return True
+
+
+def _opened(point: dict[str, Any]) -> dict[str, Any]:
+    """As a row of `policyhub.inspect/1`: the figures of wrapped frames."""
+    return {"name": point["name"], "frames": point["packets"], "mirrors": point["unwrap"]}
 
 
 def _is_numbered(tunnel: str) -> bool:
     return tunnel.startswith(("erspan-2", "erspan-3"))
 
 
-def truths(points: Sequence[tuple[str, str]], counters: dict[str, str]) -> list[Truth]:
-    """Of each point (name, capture); counters: file of readings by point."""
+def truths(points: Sequence[tuple[str, str]], counters: dict[str, str], unwrap: dict[str, str]) -> list[Truth]:
+    """Of each point (name, capture); counters: file of readings by point; unwrap: of points whose frames are wrapped."""
     readings: dict[str, list[Reading]] = {name: read_counters(read_text(file), file) for name, file in counters.items()}
     marks = {name: [reading.time_ns for reading in rows] for name, rows in readings.items()}
-    found = json.loads(native_capture.inspect(points, marks=marks))["points"]
+    found = json.loads(native_capture.inspect(points, marks=marks, unwrap=unwrap))["points"]
     return [compare(row, readings[row["name"]]) if row["name"] in readings else by_sequence(row) for row in found]

@@ -121,15 +121,26 @@ def codes(capsys: pytest.CaptureFixture[str], file: Path) -> tuple[int, set[str]
 def test_each_fault_is_recognised_alone(name, tmp_path, capsys):
     code, frames, snaplen = FAULTS[name]
     found = codes(capsys, write_capture(tmp_path / "m.pcap", frames(), snaplen=snaplen))
-    expected = {code} | ({"oversubscribed"} if name == "ERSPAN lost on its way" else set())
+    expected = {code} | ({"wrapped"} if name == "ERSPAN lost on its way" else set())
     assert (found[0], found[1]) == (1, expected)
     assert all(sign["evidence"] and sign["means"] and sign["cure"] for sign in found[2]["signs"])
 
 
 def test_sound_captures_are_not_accused(tmp_path, capsys):
     jumbo = raw(talks(size=8_948))
-    for frames in (raw(talks()), mirrored(lambda n: False), jumbo):
+    for frames in (raw(talks()), jumbo):
         assert codes(capsys, write_capture(tmp_path / "m.pcap", frames))[:2] == (0, set())
+
+
+def test_a_capture_that_is_mostly_erspan_is_told_until_it_is_unwrapped(tmp_path, capsys):
+    file = write_capture(tmp_path / "m.pcap", mirrored(lambda n: False))
+    code, signs, point = codes(capsys, file)
+    assert (code, signs) == (1, {"wrapped"}) and "--unwrap POINT=erspan" in point["signs"][0]["cure"]
+    code, out = run(capsys, str(file), "--unwrap", "m=erspan")
+    assert (code, f"nothing wrong showed in {len(talks())} frames" in out) == (0, True)
+    assert run(capsys, str(file), "--unwrap", "x=erspan")[0] == 2
+    half = sorted([*mirrored(lambda n: n % 2 == 0), *raw(talks()[::2])])
+    assert "wrapped" not in codes(capsys, write_capture(tmp_path / "h.pcap", half))[1]
 
 
 def test_figures_are_those_built_in(tmp_path, capsys):

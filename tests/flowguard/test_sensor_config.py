@@ -53,6 +53,16 @@ def test_time_stamps_are_the_system_s_unless_the_cards_are_asked_for(tmp_path):
         read(tmp_path, 'timestamps = "ptp"\n' + GOOD)
 
 
+def test_a_point_says_how_its_mirror_wraps(tmp_path):
+    assert read(tmp_path, GOOD).unwraps == {}
+    wrapped = GOOD.replace('interface = "eth2"', 'interface = "eth2"\nunwrap = "erspan:10"')
+    assert read(tmp_path, wrapped).unwraps == {"out0": "erspan:10"}
+    with pytest.raises(BadInput, match=r"unwrap = 'gtp'. Write erspan, vxlan, geneve or gre"):
+        read(tmp_path, wrapped.replace("erspan:10", "gtp"))
+    played = GOOD.split("[[points]]")[0] + '[[replay]]\npoint = "p"\nfile = "p.pcap"\nunwrap = "gre"\n[spool]\ndir = "s"\n'
+    assert read(tmp_path, played).unwraps == {"p": "gre"}
+
+
 def test_signatures_of_ones_own_are_a_folder_of_a_sensor_that_captures(tmp_path):
     assert read(tmp_path, GOOD).signatures is None
     text = 'signatures = "own"\n' + GOOD

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
 import native_capture
@@ -64,6 +65,28 @@ def test_a_filter_keeps_what_it_says_tagged_or_not(router):
         for one in wanted * 3 + others * 5:
             wire.send(one)
         assert settled(capture)["received"] == 6
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_point_whose_frames_are_wrapped_sees_what_is_inside(router, threads):
+    carried = Ether() / IP(src="10.8.0.1", dst="10.8.0.2", tos=46 << 2) / UDP(sport=9, dport=53) / Raw(bytes(1_000))
+    wrapped = [frame(router, UDP(sport=40_000 + n, dport=4789) / VXLAN(vni=10, flags=8) / carried) for n in range(40)]
+    other = frame(router, UDP(dport=53))
+    with live(router, threads=threads, snaplen=64, unwrap={"p": "vxlan"}) as capture, router.sender("ha") as wire:
+        for one in [*wrapped, other, other]:
+            wire.send(one)
+        told = settled(capture)
+        point = told["points"][0]
+        assert (told["received"], point["received"], told["decode_errors"]) == (42, 42, 0)
+        assert (point["unwrap"]["frames"], point["unwrap"]["not_wrapped"]) == (40, {"udp": 2})
+        # Packet time moves on and closes the second.
+        time.sleep(1.1)
+        wire.send(wrapped[0])
+        rows = [row for _ in range(5) for row in json.loads(capture.poll(400))["observations"] if row["sources"]]
+    sources = [source for row in rows for source in row["sources"]]
+    assert {(source["src"], source["dscp"]) for source in sources} == {("10.8.0.1", 46)}
+    assert sum(source["packets"] for source in sources) >= 40
+    assert sum(source["bytes"] for source in sources) == len(carried) * sum(source["packets"] for source in sources)
 
 
 def test_frames_for_others_are_taken_unless_it_is_told_not_to(router):

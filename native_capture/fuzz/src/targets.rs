@@ -172,6 +172,7 @@ fn settings(bytes: &[u8]) {
             bundle,
             queues,
             clock_errors: Vec::new(),
+            unwraps: Vec::new(),
             series: true,
             clock: true,
             top: Some(3),

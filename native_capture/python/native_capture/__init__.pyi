@@ -36,6 +36,7 @@ def analyse(
     progress: Callable[[int, int], object] | None = None,
     threads: int = 1,
     clock_errors: Sequence[tuple[str, int]] = (),
+    unwrap: Mapping[str, str] = {},
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
@@ -52,6 +53,9 @@ def analyse(
     threads: so many may work at once. They share out the packets of a single file. Of several files, of a pipe, and with queues
     or with hours and peaks of identities, one keeps account of all packets in their order and each other one reads and decodes
     a file for it: more than one for each file and one are of no use then. The result is the same to the byte for every number.
+
+    unwrap: for points whose frames a mirror wrapped, how: "erspan", "vxlan", "geneve" or "gre", with ":ID" for one session,
+    VNI or key only. What is inside is the frame then; points[].unwrap counts what was not wrapped (docs/mirrors.md).
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].damage, points[].error). Raises
@@ -84,10 +88,16 @@ class Exports:
         """`{"judging", "bundle", "verdicts", "collectors", "given_up", "overflow"}`: what is due, and what came from whom."""
     def set_bundle(self, bundle: bytes) -> str: ...
 
-def inspect(points: Sequence[tuple[str, str | PathLike[str]]], *, marks: Mapping[str, Sequence[int]] = {}) -> bytes:
+def inspect(
+    points: Sequence[tuple[str, str | PathLike[str]]],
+    *,
+    marks: Mapping[str, Sequence[int]] = {},
+    unwrap: Mapping[str, str] = {},
+) -> bytes:
     """`policyhub.inspect/1`: figures of each capture that tell what its mirror does to packets (read by flowguard.domain.mirror).
 
-    marks: per point the times (ns, ascending) of counter readings; frames between two are counted apart. Raises CaptureError.
+    marks: per point the times (ns, ascending) of counter readings; frames between two are counted apart. unwrap: as for
+    `analyse`; without it ERSPAN is looked into wherever it stands. Raises CaptureError.
     """
 
 def audit_bundle(bundle: bytes) -> str:
@@ -115,7 +125,8 @@ class Live:
     too. threads: with more than 1 so many read and decode beside the one that accounts; each has a ring of every interface, and
     the kernel gives it the conversations of its share. drop_privileges: once the interfaces are open, the calling thread and
     those it starts have no capability and get none. card_stamps: times are those of the cards' clocks, which must stamp every
-    frame already and be set to UTC (docs/sensor.md).
+    frame already and be set to UTC (docs/sensor.md). unwrap: as for `analyse`; snaplen counts from the inner frame on then,
+    filter sees the outer one.
     Without a bundle nobody is judged by who it is.
     """
 
@@ -134,6 +145,7 @@ class Live:
         drop_privileges: bool = False,
         threads: int = 1,
         card_stamps: bool = False,
+        unwrap: Mapping[str, str] = {},
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.
@@ -159,6 +171,7 @@ class Replay:
         bundle: bytes | None = None,
         queues: bytes | None = None,
         ipfix_domain: int | None = None,
+        unwrap: Mapping[str, str] = {},
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes: ...
     def set_bundle(self, bundle: bytes) -> str: ...

@@ -110,6 +110,17 @@ fn extensions(bytes: &[u8], mut at: usize, mut left: usize, packet: &mut Packet)
     Err(DecodeError::new(Layer::Ipv6Extension, Reason::TooDeep, at))
 }
 
+/// Length of the IP packet at `at` as its header says; None without one, and where it says 0 (offload, jumbogram).
+#[cold]
+pub fn length_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let (head, told) = match bytes.get(at)? >> 4 {
+        4 => (0, be16(bytes, at + 2)?),
+        6 => (40, be16(bytes, at + 4)?),
+        _ => return None,
+    };
+    (told > 0).then_some(head + usize::from(told))
+}
+
 fn traffic_class(packet: &mut Packet, version: u8, class: u8) {
     packet.version = version;
     packet.dscp = class >> 2;

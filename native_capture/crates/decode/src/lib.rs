@@ -4,6 +4,7 @@
 //! `transport.rs`.
 
 mod error;
+mod erspan;
 mod hosts;
 mod ip;
 mod link;
@@ -18,7 +19,10 @@ mod tunnel;
 mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
+pub use erspan::Erspan;
 pub use hosts::{dns_answers, host, server_name, DnsName};
+pub use ip::length_at;
+pub use link::network_at;
 pub use lldp::{Application, Dcbx, Ets, Identifier, Lldp, Pfc, Selector};
 pub use names::protocol_name;
 pub use packet::{proto, tcp_flag, Packet, NO_MARK, NO_PCP, NO_VLAN};

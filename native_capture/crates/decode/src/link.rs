@@ -44,6 +44,26 @@ pub(crate) fn carried(kind: Carried, bytes: &[u8], packet: &mut Packet) -> Resul
     }
 }
 
+/// Where the network header of a frame begins, behind tags and SNAP, and its EtherType (0 for raw IP); None for other link layers.
+#[cold]
+pub fn network_at(link: u32, bytes: &[u8]) -> Option<(usize, u16)> {
+    let mut at = match link {
+        1 => 12,
+        113 => 14,
+        12 | 14 | 101 | 228 | 229 => return Some((0, 0)),
+        276 => return Some((20, be16(bytes, 0)?)),
+        _ => return None,
+    };
+    for _ in 0..=MAX_TAGS {
+        match be16(bytes, at)? {
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 => at += 4,
+            0..=0x05ff if bytes.get(at + 2..at + 8)? == [0xaa, 0xaa, 0x03, 0, 0, 0] => at += 8,
+            kind => return Some((at + 2, kind)),
+        }
+    }
+    None
+}
+
 /// PPP (RFC 1661), with or without the HDLC-like framing of RFC 1662; the protocol field may be compressed to one byte.
 fn ppp(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
     let mut at = if matches!(bytes, [0xff, 0x03, ..]) { 2 } else { 0 };

@@ -2,13 +2,15 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nc_correlate::{identity_of, Bounds, Clocks as Limits};
 use nc_decode::decode;
 use nc_flow::{FlowKey, KeyedState};
 use nc_source::CaptureFile;
 use serde::Serialize;
+
+use crate::unwrap::{opened, Opener, Unwrap};
 
 /// Frames looked at per capture.
 const SAMPLE: usize = 65_536;
@@ -52,11 +54,11 @@ impl Clocks {
         Self { limits: Limits::new(points), offsets: vec![0; points], given: false, sound: true }
     }
 
-    /// Look at the beginnings of captures (path, number of their realm); `errors`: of a clock against true time, where known.
-    pub fn compare(captures: &[(PathBuf, u16)], errors: &[(usize, u64)]) -> Self {
+    /// Look at the beginnings of captures; `errors`: of a clock against true time, where known.
+    pub fn compare(captures: &[Sampled], errors: &[(usize, u64)]) -> Self {
         let mut clocks = Self::unknown(captures.len());
         let hashers = Default::default();
-        let samples: Vec<Sample> = captures.iter().map(|(path, realm)| sample(path, *realm, &hashers)).collect();
+        let samples: Vec<Sample> = captures.iter().map(|capture| sample(capture, &hashers)).collect();
         for a in 0..samples.len() {
             for b in a + 1..samples.len() {
                 clocks.sound &= bound(&mut clocks.limits, (a, b), &samples[a], &samples[b]);
@@ -114,16 +116,25 @@ impl Clocks {
     }
 }
 
+/// A capture whose beginning is looked at; `realm`: its number.
+pub(crate) struct Sampled {
+    pub path: PathBuf,
+    pub realm: u16,
+    pub unwrap: Option<Unwrap>,
+}
+
 /// Time, TTL and flow of packets that are alike to no other in the sample; None for the others.
 type Sample = HashMap<u128, Option<(u64, u8, FlowKey)>, KeyedState>;
 
 /// What cannot be read is left out: the analysis itself says so.
-fn sample(path: &Path, realm: u16, hashers: &(KeyedState, KeyedState)) -> Sample {
+fn sample(Sampled { path, realm, unwrap }: &Sampled, hashers: &(KeyedState, KeyedState)) -> Sample {
     let mut found = Sample::default();
+    let (realm, mut opener) = (*realm, unwrap.map(Opener::new));
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
     let Some(mut file) = CaptureFile::open(path).ok().filter(|_| is_file) else { return found };
     for _ in 0..SAMPLE {
         let Ok(Some(frame)) = file.next_frame() else { break };
+        let Some(frame) = opened(&mut opener, &frame) else { continue };
         let packet = decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes);
         if !packet.is_ip() || packet.is_fragment() || packet.error.is_some() {
             continue;

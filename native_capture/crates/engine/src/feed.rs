@@ -8,6 +8,7 @@ use nc_flow::Signatures;
 use nc_source::{CaptureFile, SourceError, StampedBy};
 
 use crate::look::{looked, Looked};
+use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
@@ -45,6 +46,10 @@ pub(crate) trait Feed: Send {
     fn is_one_clock(&self, a: usize, b: usize) -> bool {
         self.stamped_by(a).zip(self.stamped_by(b)).is_none_or(|(one, other)| one.is_one_with(other))
     }
+    /// What came of its frames where they are wrapped.
+    fn unwrapped(&self, _point: usize) -> Option<Unwrapped> {
+        None
+    }
     /// Interface or file of a point.
     fn place(&self, point: usize) -> String;
     /// Why nothing can come any more, as one line; None while all is well. Asked only in quiet times.
@@ -67,16 +72,18 @@ pub(crate) struct FileFeed {
 struct Played {
     path: PathBuf,
     file: CaptureFile,
+    opener: Option<Opener>,
     next: Option<Looked>,
     taken: Taken,
 }
 
 impl FileFeed {
-    pub fn open(paths: Vec<PathBuf>, signatures: Arc<Signatures>) -> Result<Self, SourceError> {
+    pub fn open(paths: Vec<(PathBuf, Option<Unwrap>)>, signatures: Arc<Signatures>) -> Result<Self, SourceError> {
         let mut files = Vec::new();
-        for path in paths {
+        for (path, unwrap) in paths {
             let file = CaptureFile::open(&path)?;
-            files.push(Played { path, file, next: None, taken: Taken::default() });
+            let opener = unwrap.map(Opener::new);
+            files.push(Played { path, file, opener, next: None, taken: Taken::default() });
         }
         let mut feed = Self { files, began: None, error: None, signatures };
         for number in 0..feed.files.len() {
@@ -87,13 +94,18 @@ impl FileFeed {
 
     /// Read one packet ahead; a damaged file ends where the damage begins.
     fn step(&mut self, number: usize) {
-        let played = &mut self.files[number];
-        match played.file.next_frame() {
-            Ok(frame) => played.next = frame.map(|frame| looked(&frame, &self.signatures)),
-            Err(error) => {
-                played.next = None;
-                self.error = Some(error);
+        let Played { file, opener, next, .. } = &mut self.files[number];
+        *next = None;
+        loop {
+            match file.next_frame() {
+                Ok(Some(frame)) => match opened(opener, &frame) {
+                    Some(frame) => *next = Some(looked(&frame, &self.signatures)),
+                    None => continue,
+                },
+                Ok(None) => {}
+                Err(error) => self.error = Some(error),
             }
+            return;
         }
     }
 
@@ -129,6 +141,10 @@ impl Feed for FileFeed {
         let played = &self.files[point];
         // Of a file it is its capture that lost packets.
         Taken { dropped: played.file.drops().dropped.unwrap_or(0), ..played.taken }
+    }
+
+    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
+        self.files[point].opener.as_ref().map(|opener| opener.told.clone())
     }
 
     fn place(&self, point: usize) -> String {

@@ -51,6 +51,7 @@ mod ring_feed;
 mod roce_rows;
 mod service_rows;
 mod shape;
+mod unwrap;
 
 pub use exports::{analyse_exports, ExportRequest};
 pub use inspect::{inspect, Inspected};
@@ -59,3 +60,4 @@ pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::{card_clock, drop_privileges, system_clock, CardClock, RingSettings, SourceError, SystemClock};
 pub use offline::{analyse, AnalyseError, Request};
 pub use recording::{Form, Sink, Stopped};
+pub use unwrap::Unwrap;

@@ -22,6 +22,7 @@ use crate::queues::Queues;
 use crate::recording::{Exporting, Form};
 use crate::ring_feed::{RingFeed, SharedFeed};
 use crate::shape::{Draft, Shapes, PACE_STEPS};
+use crate::unwrap::{each, Unwrap, ROOM};
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -45,10 +46,11 @@ const SIZE: Size = Size {
     path: false,
 };
 
-/// `points`: name and interface; `ring`: how each is opened.
+/// `points`: name and interface; `unwraps`: those whose frames a mirror wrapped; `ring`: how each interface is opened.
 #[derive(Clone, Debug)]
 pub struct LiveSettings {
     pub points: Vec<(String, String)>,
+    pub unwraps: Vec<(String, Unwrap)>,
     pub ring: RingSettings,
     /// Threads that read and decode, beside the one that accounts: each has a ring of every interface. With 1 that one does all.
     pub threads: usize,
@@ -104,16 +106,21 @@ pub struct Live {
 impl Live {
     /// Capture from interfaces. Without a bundle nothing is judged (`judging: false`), all is counted.
     pub fn open(settings: &LiveSettings, bundle: Option<Bundle>) -> Result<Self, LiveError> {
-        check(&settings.points)?;
-        let open = |(_, interface): &(String, String)| Ring::open(interface, &settings.ring, settings.threads);
-        let rings = settings.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
+        let unwraps = check(&settings.points, &settings.unwraps)?;
+        let open = |((_, interface), unwrap): (&(String, String), &Option<Unwrap>)| {
+            let room = if unwrap.is_some() { ROOM } else { 0 };
+            let ring = RingSettings { snaplen: settings.ring.snaplen + room, ..settings.ring.clone() };
+            Ring::open(interface, &ring, settings.threads)
+        };
+        let rings =
+            settings.points.iter().zip(&unwraps).map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
         if settings.drop_privileges {
             drop_privileges().map_err(|error| LiveError::Usage(format!("cannot give privileges away ({error})")))?;
         }
         let feed: Box<dyn Feed> = match settings.threads {
-            0 | 1 => Box::new(RingFeed::new(rings.into_iter().flatten().collect(), Arc::clone(&signatures))),
-            _ => Box::new(SharedFeed::start(rings, &signatures).map_err(|error| no_thread(&error))?),
+            0 | 1 => Box::new(RingFeed::new(rings.into_iter().flatten().collect(), &unwraps, Arc::clone(&signatures))),
+            _ => Box::new(SharedFeed::start(rings, &unwraps, &signatures).map_err(|error| no_thread(&error))?),
         };
         Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
     }
@@ -122,12 +129,13 @@ impl Live {
     /// `poll` goes on giving empty bodies.
     pub fn replay(
         points: &[(String, String)],
+        unwraps: &[(String, Unwrap)],
         bundle: Option<Bundle>,
         queues: Option<&[u8]>,
         records: Option<Form>,
     ) -> Result<Self, LiveError> {
-        check(points)?;
-        let paths = points.iter().map(|(_, path)| PathBuf::from(path)).collect();
+        let unwraps = check(points, unwraps)?;
+        let paths = points.iter().zip(unwraps).map(|((_, path), unwrap)| (PathBuf::from(path), unwrap)).collect();
         let signatures = load(None)?;
         let feed = FileFeed::open(paths, Arc::clone(&signatures)).map_err(LiveError::Source)?;
         Self::start(points, Box::new(feed), (bundle, queues), signatures, records)
@@ -219,17 +227,22 @@ fn load(folder: Option<&Path>) -> Result<Arc<Signatures>, LiveError> {
     Signatures::load(folder).map(Arc::new).map_err(LiveError::Signatures)
 }
 
-fn check(points: &[(String, String)]) -> Result<(), LiveError> {
+/// How the frames of each point are wrapped.
+fn check(points: &[(String, String)], unwraps: &[(String, Unwrap)]) -> Result<Vec<Option<Unwrap>>, LiveError> {
     if points.is_empty() || points.len() > MAX_POINTS {
         return Err(LiveError::Usage(format!("{} points given. Give 1 to {MAX_POINTS}", points.len())));
     }
+    let found = each(points.iter().map(|(name, _)| name.as_str()), unwraps).map_err(LiveError::Usage)?;
     for (at, (name, place)) in points.iter().enumerate() {
-        if points[..at].iter().any(|(other, same)| other == name || same == place) {
+        let is_same = |(other, same): &(String, String), unwrap: &Option<Unwrap>| {
+            other == name || same == place && (unwrap.is_none() || *unwrap == found[at] || found[at].is_none())
+        };
+        if points[..at].iter().zip(&found).any(|(point, unwrap)| is_same(point, unwrap)) {
             let what = format!("point {name} on {place}: named twice. Give each place one name of its own");
             return Err(LiveError::Usage(what));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The engine's thread.
@@ -341,6 +354,7 @@ impl Worker {
             }
             (point.received, point.dropped, point.ring_full) = (taken.received, taken.dropped, taken.ring_full);
             (point.missed, point.refused) = (taken.missed, taken.refused);
+            point.unwrap = self.feed.unwrapped(number);
             point.stamps = self.feed.stamped_by(number).map(|by| Stamps::new(&taken, by));
         }
         read

@@ -11,7 +11,7 @@ use nc_flow::{SignatureError, Signatures};
 use nc_source::{CaptureFile, Drops, Lengths, SourceError};
 
 use crate::carried::{Carried, CarriedFlows};
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, Sampled};
 use crate::core::{Core, Size, IDLE_NS};
 use crate::flows::{accounted, turns, SHARDS};
 use crate::health_rows::Sums;
@@ -24,6 +24,7 @@ use crate::queues::Queues;
 use crate::reading::{Block, Blocks};
 use crate::recording::{Form, Outlet, Sink, Stopped};
 use crate::report;
+use crate::unwrap::{each, Unwrap, Unwrapped};
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
@@ -55,6 +56,8 @@ pub struct Request {
     pub queues: Option<Vec<u8>>,
     /// Errors of points' clocks against true time, in nanoseconds, where a sensor's chrony or PTP tells them.
     pub clock_errors: Vec<(String, u64)>,
+    /// Points whose frames a mirror wrapped.
+    pub unwraps: Vec<(String, Unwrap)>,
     /// Report the fill of every millisecond.
     pub series: bool,
     /// Report the bytes of every millisecond by mark and priority, and of every tenth while a queue is nearly full.
@@ -117,6 +120,7 @@ pub(crate) struct Input {
     pub udp_kept: usize,
     pub drops: Drops,
     pub lengths: Lengths,
+    pub unwrapped: Option<Box<Unwrapped>>,
     blocks: Blocks,
     block: Block,
     /// Packets of the block that were taken, and those of its names.
@@ -161,6 +165,7 @@ impl Input {
             udp_kept: 0,
             drops: Drops::default(),
             lengths: Lengths::default(),
+            unwrapped: None,
             blocks,
             block: Block::default(),
             taken: 0,
@@ -196,6 +201,7 @@ impl Input {
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);
         self.error = self.block.error.take();
         (self.drops, self.lengths) = (self.block.drops, self.block.lengths);
+        self.unwrapped = self.block.unwrapped.take();
     }
 
     /// Read ahead.
@@ -220,7 +226,9 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     let signatures = Arc::new(signatures);
     let open = |(_, path): &(String, PathBuf)| CaptureFile::open(path);
     let files = request.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(AnalyseError::Source)?;
-    let clocks = clocks(&request)?;
+    let names = request.points.iter().map(|(name, _)| name.as_str());
+    let unwraps = each(names, &request.unwraps).map_err(AnalyseError::Usage)?;
+    let clocks = clocks(&request, &unwraps)?;
     let mut run = Run::new(&request, Arc::clone(&signatures))?;
     if let Some(bundle) = request.bundle {
         run.core.set_bundle(Arc::new(bundle));
@@ -230,8 +238,8 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     for (point, ((_, path), file)) in request.points.iter().zip(files).enumerate() {
         // This thread is one of them.
         let ahead = !shares && point + 1 < request.threads;
-        let offset_ns = clocks.offsets[point];
-        let blocks = Blocks::new(file, offset_ns, &signatures, ahead).map_err(no_thread)?;
+        let blocks =
+            Blocks::new(file, (clocks.offsets[point], unwraps[point]), &signatures, ahead).map_err(no_thread)?;
         inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
     run.core.clocks = clocks;
@@ -403,7 +411,7 @@ fn check(request: &Request) -> Result<(), AnalyseError> {
     Ok(())
 }
 
-fn clocks(request: &Request) -> Result<Clocks, AnalyseError> {
+fn clocks(request: &Request, unwraps: &[Option<Unwrap>]) -> Result<Clocks, AnalyseError> {
     let mut errors = Vec::new();
     for (name, error) in &request.clock_errors {
         let point = request.points.iter().position(|(point, _)| point == name);
@@ -412,16 +420,16 @@ fn clocks(request: &Request) -> Result<Clocks, AnalyseError> {
         errors.push((point, *error));
     }
     let mut realms = Vec::new();
-    let captures = request.points.iter().map(|(name, path)| {
+    let captures = request.points.iter().zip(unwraps).map(|((name, path), unwrap)| {
         let realm = request.bundle.as_ref().map_or("", |bundle| bundle.realm_of(name));
         let known = realms.iter().position(|known| *known == realm);
         let number = known.unwrap_or_else(|| {
             realms.push(realm);
             realms.len() - 1
         });
-        (path.clone(), number as u16)
+        Sampled { path: path.clone(), realm: number as u16, unwrap: *unwrap }
     });
-    let captures: Vec<(PathBuf, u16)> = captures.collect();
+    let captures: Vec<Sampled> = captures.collect();
     Ok(if captures.len() > 1 { Clocks::compare(&captures, &errors) } else { Clocks::unknown(1) })
 }
 

@@ -13,6 +13,7 @@ use crate::look::{beside, look};
 use crate::names::{told, Told};
 use crate::neighbours::Neighbour;
 use crate::offline::BATCH;
+use crate::unwrap::{Opener, Unwrap, Unwrapped};
 
 /// Packets of a block that is read in the caller's thread, and in one of its own.
 const HERE: usize = BATCH;
@@ -23,7 +24,8 @@ const WAITING: usize = 8;
 /// The next packets of a file in its own order. `told`: places in `packets`, ascending, with the names that their payload told;
 /// `carried` likewise, with what is inside.
 /// `cut`: packets whose end was not kept, `tcp_kept` and `udp_kept`: most payload bytes that one of them holds. The last block
-/// may be empty; `error` is why it is the last; it has what the capture says of its own losses, and lengths not believed.
+/// may be empty; `error` is why it is the last; it has what the capture says of its own losses, lengths not believed, and what came of
+/// wrapped frames.
 #[derive(Default)]
 pub(crate) struct Block {
     pub packets: Vec<Packet>,
@@ -36,6 +38,7 @@ pub(crate) struct Block {
     pub error: Option<SourceError>,
     pub drops: Drops,
     pub lengths: Lengths,
+    pub unwrapped: Option<Box<Unwrapped>>,
     pub is_last: bool,
 }
 
@@ -76,6 +79,7 @@ impl Block {
 struct Reader {
     file: CaptureFile,
     offset_ns: i64,
+    opener: Option<Opener>,
     signatures: Arc<Signatures>,
 }
 
@@ -83,12 +87,20 @@ impl Reader {
     /// Up to `most` packets; fewer only at the end.
     fn fill(&mut self, block: &mut Block, most: usize) {
         block.clear();
-        let Self { file, offset_ns, signatures } = self;
+        let Self { file, offset_ns, opener, signatures } = self;
         let earlier = offset_ns.saturating_neg();
         while block.packets.len() < most && !block.is_last {
-            match file.frames(most - block.packets.len(), |frame| {
+            let room = most - block.packets.len();
+            let mut add = |frame: Frame<'_>| {
                 block.add(&Frame { ts_ns: frame.ts_ns.saturating_add_signed(earlier), ..frame }, signatures);
-            }) {
+            };
+            let taken = match opener {
+                None => file.frames(room, add),
+                Some(opener) => file.frames(room, |frame| {
+                    opener.open(&frame).into_iter().for_each(&mut add);
+                }),
+            };
+            match taken {
                 Ok(0) => block.is_last = true,
                 Ok(_) => {}
                 Err(error) => {
@@ -99,6 +111,7 @@ impl Reader {
         }
         if block.is_last {
             (block.drops, block.lengths) = (file.drops(), file.lengths());
+            block.unwrapped = opener.as_ref().map(|opener| Box::new(opener.told.clone()));
         }
     }
 
@@ -149,7 +162,7 @@ impl Ahead {
 pub(crate) struct Blocks(From);
 
 enum From {
-    Here(Reader),
+    Here(Box<Reader>),
     Ahead(Ahead),
 }
 
@@ -157,12 +170,12 @@ impl Blocks {
     /// `offset_ns`: by how much the capture's clock is ahead; `ahead`: in a thread of its own.
     pub fn new(
         file: CaptureFile,
-        offset_ns: i64,
+        (offset_ns, unwrap): (i64, Option<Unwrap>),
         signatures: &Arc<Signatures>,
         ahead: bool,
     ) -> Result<Self, std::io::Error> {
-        let reader = Reader { file, offset_ns, signatures: Arc::clone(signatures) };
-        Ok(Self(if ahead { From::Ahead(Ahead::start(reader)?) } else { From::Here(reader) }))
+        let reader = Reader { file, offset_ns, opener: unwrap.map(Opener::new), signatures: Arc::clone(signatures) };
+        Ok(Self(if ahead { From::Ahead(Ahead::start(reader)?) } else { From::Here(Box::new(reader)) }))
     }
 
     /// Put the next packets into `block`.

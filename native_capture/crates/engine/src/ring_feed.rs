@@ -11,6 +11,7 @@ use nc_source::{lost, wait_readable, Lost, Ring, RingStats, StampedBy};
 
 use crate::feed::{Feed, Taken, WAIT};
 use crate::look::{looked, Looked};
+use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Packets that a reading thread hands over at once, and handings that may wait: beyond that the rings fill, and the kernel counts what it drops.
@@ -62,14 +63,19 @@ impl Losses {
 pub(crate) struct RingFeed {
     rings: Vec<Ring>,
     losses: Vec<Losses>,
+    openers: Vec<Option<Opener>>,
     signatures: Arc<Signatures>,
 }
 
 impl RingFeed {
-    pub fn new(rings: Vec<Ring>, signatures: Arc<Signatures>) -> Self {
+    pub fn new(rings: Vec<Ring>, unwraps: &[Option<Unwrap>], signatures: Arc<Signatures>) -> Self {
         let losses = rings.iter().map(|ring| Losses::new(ring.interface())).collect();
-        Self { rings, losses, signatures }
+        Self { rings, losses, openers: openers(unwraps), signatures }
     }
+}
+
+fn openers(unwraps: &[Option<Unwrap>]) -> Vec<Option<Opener>> {
+    unwraps.iter().map(|unwrap| unwrap.map(Opener::new)).collect()
 }
 
 impl Feed for RingFeed {
@@ -79,8 +85,12 @@ impl Feed for RingFeed {
 
     fn read(&mut self, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let mut read = 0;
-        for (number, ring) in self.rings.iter_mut().enumerate() {
-            read += ring.drain(|frame| sink(number, looked(frame, &self.signatures)));
+        for (number, (ring, opener)) in self.rings.iter_mut().zip(&mut self.openers).enumerate() {
+            read += ring.drain(|frame| {
+                if let Some(frame) = opened(opener, frame) {
+                    sink(number, looked(&frame, &self.signatures));
+                }
+            });
         }
         read
     }
@@ -93,6 +103,10 @@ impl Feed for RingFeed {
 
     fn stamped_by(&self, point: usize) -> Option<StampedBy> {
         Some(self.rings[point].stamped_by())
+    }
+
+    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
+        self.openers[point].as_ref().map(|opener| opener.told.clone())
     }
 
     fn place(&self, point: usize) -> String {
@@ -109,11 +123,12 @@ fn trouble<'a>(mut interfaces: impl Iterator<Item = &'a str>) -> Option<String> 
     Some(format!("{gone}: the interface is gone. Start again when it is back"))
 }
 
-/// What a reading thread took from one ring, and the ring's counters then.
+/// What a reading thread took from one ring, and the ring's counters then. `unwrapped`: since the start.
 struct Hand {
     lane: usize,
     packets: Vec<Looked>,
     stats: RingStats,
+    unwrapped: Option<Unwrapped>,
 }
 
 /// Several rings for each interface, and a thread for the first of each, the second of each, and so on. `hand`: came while waiting.
@@ -126,12 +141,17 @@ pub(crate) struct SharedFeed {
     hand: Option<Hand>,
     /// By lane: packets handed on, and the newest counters.
     stats: Vec<RingStats>,
+    unwrapped: Vec<Option<Unwrapped>>,
     losses: Vec<Losses>,
 }
 
 impl SharedFeed {
     /// `rings`: of each interface as many.
-    pub fn start(rings: Vec<Vec<Ring>>, signatures: &Arc<Signatures>) -> std::io::Result<Self> {
+    pub fn start(
+        rings: Vec<Vec<Ring>>,
+        unwraps: &[Option<Unwrap>],
+        signatures: &Arc<Signatures>,
+    ) -> std::io::Result<Self> {
         let interfaces: Vec<String> = rings.iter().map(|rings| rings[0].interface().to_owned()).collect();
         let stamped_by = rings.iter().map(|rings| rings[0].stamped_by()).collect();
         let each = rings[0].len();
@@ -143,12 +163,15 @@ impl SharedFeed {
             }
         }
         let stats = vec![RingStats::default(); interfaces.len() * each];
+        let unwrapped = vec![None; stats.len()];
         let losses = interfaces.iter().map(|interface| Losses::new(interface)).collect();
         let (threads, hand) = (Vec::new(), None);
-        let mut feed = Self { interfaces, stamped_by, threads, stop, hands: Some(hands), hand, stats, losses };
+        let mut feed =
+            Self { interfaces, stamped_by, threads, stop, hands: Some(hands), hand, stats, unwrapped, losses };
         for share in shares {
             let (lanes, rings) = share.into_iter().unzip();
-            let reader = RingReader { lanes, rings, signatures: Arc::clone(signatures), give: give.clone() };
+            let (openers, signatures) = (openers(unwraps), Arc::clone(signatures));
+            let reader = RingReader { lanes, rings, openers, signatures, give: give.clone() };
             let stop = Arc::clone(&feed.stop);
             let thread = std::thread::Builder::new().name("ring".into()).spawn(move || reader.run(&stop))?;
             feed.threads.push(thread);
@@ -158,7 +181,12 @@ impl SharedFeed {
 
     fn take(&mut self, hand: Hand, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let stats = &mut self.stats[hand.lane];
-        *stats = RingStats { received: stats.received + hand.packets.len() as u64, ..hand.stats };
+        let received = match &hand.unwrapped {
+            None => stats.received + hand.packets.len() as u64,
+            Some(unwrapped) => unwrapped.all(),
+        };
+        *stats = RingStats { received, ..hand.stats };
+        self.unwrapped[hand.lane] = hand.unwrapped;
         let read = hand.packets.len();
         hand.packets.into_iter().for_each(|packet| sink(hand.lane, packet));
         read
@@ -213,6 +241,14 @@ impl Feed for SharedFeed {
         Some(self.stamped_by[point])
     }
 
+    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
+        let lanes = self.lanes();
+        let mut told = self.unwrapped[point * lanes..(point + 1) * lanes].iter().flatten();
+        let mut sum = told.next()?.clone();
+        told.for_each(|more| sum.add(more));
+        Some(sum)
+    }
+
     fn place(&self, point: usize) -> String {
         self.interfaces[point].clone()
     }
@@ -229,6 +265,7 @@ impl Feed for SharedFeed {
 struct RingReader {
     lanes: Vec<usize>,
     rings: Vec<Ring>,
+    openers: Vec<Option<Opener>>,
     signatures: Arc<Signatures>,
     give: SyncSender<Hand>,
 }
@@ -240,17 +277,25 @@ impl RingReader {
             wait_readable(&self.rings, WAIT.as_millis() as i32);
             for (number, ring) in self.rings.iter_mut().enumerate() {
                 let (lane, mut packets, mut is_gone) = (self.lanes[number], Vec::new(), false);
+                let opener = &mut self.openers[number];
+                let mut count = 0;
                 ring.drain(|frame| {
-                    packets.push(looked(frame, &self.signatures));
+                    count += 1;
+                    if let Some(frame) = opened(opener, frame) {
+                        packets.push(looked(&frame, &self.signatures));
+                    }
                     if packets.len() >= HAND {
                         let full = std::mem::replace(&mut packets, Vec::with_capacity(HAND));
-                        is_gone |= self.give.send(Hand { lane, packets: full, stats: told[number] }).is_err();
+                        let unwrapped = opener.as_ref().map(|opener| opener.told.clone());
+                        is_gone |=
+                            self.give.send(Hand { lane, packets: full, stats: told[number], unwrapped }).is_err();
                     }
                 });
                 let stats = ring.stats();
-                let news = !packets.is_empty() || stats.dropped != told[number].dropped;
+                let news = count > 0 || stats.dropped != told[number].dropped;
                 told[number] = stats;
-                if is_gone || news && self.give.send(Hand { lane, packets, stats }).is_err() {
+                let unwrapped = opener.as_ref().map(|opener| opener.told.clone());
+                if is_gone || news && self.give.send(Hand { lane, packets, stats, unwrapped }).is_err() {
                     return;
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use nc_detect::Bundle;
 use nc_engine::{
     card_clock, system_clock, AnalyseError, CardClock, ExportRequest, HearError, Inspected, Listening, Live as Engine,
-    LiveError, LiveSettings, Request, RingSettings,
+    LiveError, LiveSettings, Request, RingSettings, Unwrap,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -57,8 +57,15 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
     parsed.map_err(|error| raise(py, BUNDLE, &error.to_string(), None, None))
 }
 
+/// How the frames of some points are wrapped.
+fn unwraps(py: Python<'_>, texts: HashMap<String, String>) -> PyResult<Vec<(String, Unwrap)>> {
+    let parse = |(name, text): (String, String)| Ok((name, text.parse()?));
+    let found = texts.into_iter().map(parse).collect::<Result<_, String>>();
+    found.map_err(|what| raise(py, USAGE, &what, None, None))
+}
+
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, clock=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new()))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, clock=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new(), unwrap=HashMap::new()))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
@@ -74,12 +81,15 @@ fn analyse<'py>(
     progress: Option<Py<PyAny>>,
     threads: usize,
     clock_errors: Vec<(String, u64)>,
+    unwrap: HashMap<String, String>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
     let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
     let mut sink = PythonSink::new(write, progress);
-    let request = Request { points, bundle, queues, clock_errors, series, clock, top, signatures, records, threads };
+    let unwraps = unwraps(py, unwrap)?;
+    let request =
+        Request { points, bundle, queues, clock_errors, unwraps, series, clock, top, signatures, records, threads };
     let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
@@ -92,15 +102,20 @@ fn analyse<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, marks=HashMap::new()))]
+#[pyo3(signature = (points, *, marks=HashMap::new(), unwrap=HashMap::new()))]
 fn inspect<'py>(
     py: Python<'py>,
     points: Vec<(String, PathBuf)>,
     mut marks: HashMap<String, Vec<u64>>,
+    unwrap: HashMap<String, String>,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let mut unwraps: HashMap<String, Unwrap> = unwraps(py, unwrap)?.into_iter().collect();
     let captures: Vec<Inspected> = points
         .into_iter()
-        .map(|(name, path)| Inspected { marks: marks.remove(&name).unwrap_or_default(), name, path })
+        .map(|(name, path)| {
+            let (marks, unwrap) = (marks.remove(&name).unwrap_or_default(), unwraps.remove(&name));
+            Inspected { name, path, marks, unwrap }
+        })
         .collect();
     let report = py.detach(|| nc_engine::inspect(&captures));
     report.map(|json| PyBytes::new(py, &json)).map_err(|error| source(py, &error))
@@ -130,7 +145,7 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1, card_stamps=false))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1, card_stamps=false, unwrap=HashMap::new()))]
     #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
@@ -146,12 +161,14 @@ impl Live {
         drop_privileges: bool,
         threads: usize,
         card_stamps: bool,
+        unwrap: HashMap<String, String>,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
         let ring = RingSettings { snaplen, ring_mb, filter, promiscuous, card_stamps };
         let records = ipfix_domain.map(datagrams);
         let queues = queues.map(<[u8]>::to_vec);
-        let settings = LiveSettings { points, ring, threads, drop_privileges, queues, signatures, records };
+        let unwraps = unwraps(py, unwrap)?;
+        let settings = LiveSettings { points, unwraps, ring, threads, drop_privileges, queues, signatures, records };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
@@ -178,16 +195,17 @@ struct Replay(Engine);
 #[pymethods]
 impl Replay {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, ipfix_domain=None))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, ipfix_domain=None, unwrap=HashMap::new()))]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
         bundle: Option<&[u8]>,
         queues: Option<&[u8]>,
         ipfix_domain: Option<u32>,
+        unwrap: HashMap<String, String>,
     ) -> PyResult<Self> {
-        let bundle = parse(py, bundle)?;
-        py.detach(|| Engine::replay(&points, bundle, queues, ipfix_domain.map(datagrams)))
+        let (bundle, unwraps) = (parse(py, bundle)?, unwraps(py, unwrap)?);
+        py.detach(|| Engine::replay(&points, &unwraps, bundle, queues, ipfix_domain.map(datagrams)))
             .map(Self)
             .map_err(|error| live_error(py, error))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nc_decode::{Packet, Tunnel};
+use nc_decode::{Erspan, Packet, Tunnel};
 use serde::Serialize;
 
 /// A sequence number this far behind is late; further, the sender began anew.
@@ -10,9 +10,9 @@ const LATE: u32 = 1_024;
 const MOST: usize = 1_024;
 
 /// Sessions by (source, destination, id). Type I has no sequence numbers (draft-foschiano-erspan, 4.1).
-#[derive(Default, Serialize)]
-pub(super) struct Mirrors {
-    frames: u64,
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Mirrors {
+    pub frames: u64,
     /// Sequence numbers that never came, and that came late; None without any number.
     missing: Option<u64>,
     late: u64,
@@ -27,29 +27,47 @@ impl Mirrors {
         if !matches!(packet.tunnel, Tunnel::Erspan1 | Tunnel::Erspan2 | Tunnel::Erspan3) {
             return *packet;
         }
-        self.frames += 1;
-        if packet.tunnel != Tunnel::Erspan1 {
-            self.number(packet);
-        }
+        self.count(packet, bytes);
         packet.inner(bytes).unwrap_or(*packet)
     }
 
-    fn number(&mut self, packet: &Packet) {
-        let key = (packet.src, packet.dst, packet.tunnel_id);
+    /// A wrapped frame.
+    pub fn count(&mut self, packet: &Packet, bytes: &[u8]) {
+        self.frames += 1;
+        if packet.tunnel == Tunnel::Erspan1 {
+            return;
+        }
+        if let Some(sequence) = Erspan::of(packet, bytes).and_then(|erspan| erspan.sequence) {
+            self.number((packet.src, packet.dst, packet.tunnel_id), sequence);
+        }
+    }
+
+    /// Of other sessions.
+    pub fn add(&mut self, other: &Self) {
+        self.frames += other.frames;
+        self.late += other.late;
+        self.sessions += other.sessions;
+        self.missing = match (self.missing, other.missing) {
+            (Some(one), Some(more)) => Some(one + more),
+            (one, more) => one.or(more),
+        };
+    }
+
+    fn number(&mut self, key: (u128, u128, u32), sequence: u32) {
         if self.next.len() >= MOST && !self.next.contains_key(&key) {
             return;
         }
         let missing = self.missing.get_or_insert(0);
-        let next = self.next.entry(key).or_insert(packet.seq);
-        let ahead = packet.seq.wrapping_sub(*next);
+        let next = self.next.entry(key).or_insert(sequence);
+        let ahead = sequence.wrapping_sub(*next);
         if ahead < u32::MAX / 2 {
             *missing += u64::from(ahead);
-            *next = packet.seq.wrapping_add(1);
-        } else if next.wrapping_sub(packet.seq) <= LATE {
+            *next = sequence.wrapping_add(1);
+        } else if next.wrapping_sub(sequence) <= LATE {
             self.late += 1;
             *missing = missing.saturating_sub(1);
         } else {
-            *next = packet.seq.wrapping_add(1);
+            *next = sequence.wrapping_add(1);
         }
         self.sessions = self.next.len();
     }

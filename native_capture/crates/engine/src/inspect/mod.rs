@@ -12,20 +12,25 @@ use nc_source::{CaptureFile, SourceError};
 use serde::Serialize;
 
 use copies::Copies;
-use mirrors::{Interval, Intervals, Mirrors};
+pub(crate) use mirrors::Mirrors;
+use mirrors::{Interval, Intervals};
 use streams::Streams;
 use times::Times;
+
+use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
 
 /// Largest IP packet of plain Ethernet (IEEE 802.3 3.2.7), and of the jumbo frames that switches commonly carry.
 const MTU: u32 = 1_500;
 const JUMBO: u32 = 9_216;
 
-/// A capture and the moments between which its frames are counted apart (ns, ascending): readings of the source port's counters.
+/// A capture and the moments between which its frames are counted apart (ns, ascending): readings of the source port's counters. Where
+/// `unwrap` says how its frames are wrapped, others are left out; else ERSPAN is looked into wherever it stands.
 #[derive(Debug)]
 pub struct Inspected {
     pub name: String,
     pub path: PathBuf,
     pub marks: Vec<u64>,
+    pub unwrap: Option<Unwrap>,
 }
 
 #[derive(Serialize)]
@@ -65,6 +70,8 @@ struct PointRow {
     streams: Streams,
     mirrors: Mirrors,
     intervals: Vec<Interval>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unwrap: Option<Unwrapped>,
 }
 
 /// `policyhub.inspect/1` as JSON (UTF-8). A damaged capture is looked at up to the damage, which is told.
@@ -84,16 +91,27 @@ fn point(capture: &Inspected) -> Result<PointRow, SourceError> {
         streams: Streams::default(),
         mirrors: Mirrors::default(),
         intervals: Vec::new(),
+        unwrap: None,
     };
     let mut intervals = Intervals::new(&capture.marks);
-    row.error = read(&capture.path, &mut row, &mut intervals)?.map(|error| error.to_string());
+    let mut opener = capture.unwrap.map(Opener::new);
+    row.error = read(&capture.path, &mut opener, &mut row, &mut intervals)?.map(|error| error.to_string());
     row.times.finish();
     row.streams.finish();
     row.intervals = intervals.rows;
+    if let Some(opener) = opener {
+        row.mirrors = opener.told.mirrors.clone();
+        row.unwrap = Some(opener.told);
+    }
     Ok(row)
 }
 
-fn read(path: &Path, row: &mut PointRow, intervals: &mut Intervals) -> Result<Option<SourceError>, SourceError> {
+fn read(
+    path: &Path,
+    opener: &mut Option<Opener>,
+    row: &mut PointRow,
+    intervals: &mut Intervals,
+) -> Result<Option<SourceError>, SourceError> {
     let mut file = CaptureFile::open(path)?;
     loop {
         let frame = match file.next_frame() {
@@ -101,6 +119,7 @@ fn read(path: &Path, row: &mut PointRow, intervals: &mut Intervals) -> Result<Op
             Ok(None) => return Ok(None),
             Err(error) => return Ok(Some(error)),
         };
+        let Some(frame) = opened(opener, &frame) else { continue };
         let outer = decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes);
         let packet = row.mirrors.unpack(&outer, frame.bytes);
         row.sizes.count(&packet, frame.bytes.len(), frame.frame_len);
