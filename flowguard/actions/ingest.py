@@ -14,7 +14,7 @@ from django.db.models import F
 from flowguard.actions import observation_rows, own_remarks, reconcile, streams, verdict_rows
 from flowguard.actions.receive import deduplicates
 from flowguard.actions.writers import one_ingest_at_a_time
-from flowguard.models import Sensor, SensorShape, VerdictBatch
+from flowguard.models import Sensor, SensorShape, SensorStream, VerdictBatch
 from flowguard.queries.due import DECISIONS_AT_ONCE, is_any_due
 from policyhub import dispatch
 
@@ -83,30 +83,33 @@ def _refused(batch_id: int, error: Exception) -> None:
 def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     body: dict[str, Any] = json.loads(zlib.decompress(batch.body))
     sensor = batch.sensor
-    streams.arrived(sensor=sensor, stream=batch.stream, sequence=batch.sequence, received_at=batch.received_at)
+    stream = streams.arrived(sensor=sensor, stream=batch.stream, sequence=batch.sequence, received_at=batch.received_at)
     streams.declare(sensor=sensor, gaps=body["gaps"], noticed_at=batch.received_at)
     observation_rows.keep(sensor, body["observations"])
-    _note_health(batch, body["health"])
+    _note_health(batch, stream, body["health"])
     if body.get("shape"):
-        _note_shape(batch, body["shape"])
+        _note_shape(batch, stream, body["shape"])
     touched = verdict_rows.keep(batch, body["verdicts"], due_at=now)
     reconcile.settle(touched, seen_by=sensor, observations=body["observations"], now=now)
     own_remarks.tell_apart(touched)
     return verdict_rows.due(touched)
 
 
-def _note_health(batch: VerdictBatch, health: dict[str, Any]) -> None:
-    """Batches may be ingested in any order: only a later one replaces what is known."""
+def _note_health(batch: VerdictBatch, stream: SensorStream, health: dict[str, Any]) -> None:
+    """Batches may come and be ingested in any order: only a later one of the sensor replaces what is known.
+
+    Later is a higher sequence of the same stream, or a stream that began later: neither asks a clock.
+    """
     sensor = Sensor.objects.get(pk=batch.sensor_id)
-    stamp = [batch.received_at.isoformat(), batch.sequence]
-    if stamp >= sensor.health.get("reported", ["", 0]):
-        sensor.health = {**health, "reported": stamp}
+    place = [stream.pk, batch.sequence]
+    if place >= sensor.health.get("told_in", [0, 0]):
+        sensor.health = {**health, "told_in": place}
         sensor.save(update_fields=["health"])
 
 
-def _note_shape(batch: VerdictBatch, told: dict[str, Any]) -> None:
+def _note_shape(batch: VerdictBatch, stream: SensorStream, told: dict[str, Any]) -> None:
     """As with health."""
-    known = SensorShape.objects.filter(sensor=batch.sensor_id).only("received_at", "sequence").first()
-    if known is None or (batch.received_at, batch.sequence) > (known.received_at, known.sequence):
-        fresh = {"received_at": batch.received_at, "sequence": batch.sequence, "told": told}
+    known = SensorShape.objects.filter(sensor=batch.sensor_id).only("stream", "sequence").first()
+    if known is None or (stream.pk, batch.sequence) > (known.stream_id, known.sequence):
+        fresh = {"stream": stream, "sequence": batch.sequence, "received_at": batch.received_at, "told": told}
         SensorShape.objects.update_or_create(sensor_id=batch.sensor_id, defaults=fresh)

@@ -18,7 +18,7 @@ NEVER_ARRIVED = "never-arrived"
 PATIENCE = timedelta(minutes=5)
 
 
-def arrived(*, sensor: Sensor, stream: UUID, sequence: int, received_at: datetime) -> None:
+def arrived(*, sensor: Sensor, stream: UUID, sequence: int, received_at: datetime) -> SensorStream:
     """Note one sequence. Call it in the batch's own transaction."""
     cursor = _cursor(sensor, stream, received_at)
     if sequence <= cursor.contiguous_to:
@@ -28,6 +28,7 @@ def arrived(*, sensor: Sensor, stream: UUID, sequence: int, received_at: datetim
     cursor.highest = max(cursor.highest, sequence)
     cursor.last_received_at = max(cursor.last_received_at, received_at)
     _advance(cursor)
+    return cursor
 
 
 def declare(*, sensor: Sensor, gaps: Iterable[Mapping[str, Any]], noticed_at: datetime) -> None:

@@ -12,6 +12,7 @@ from flowguard.models import (
     NeverTouch,
     ObservationPoint,
     Sensor,
+    SensorShape,
     StreamGap,
     Verdict,
 )
@@ -82,6 +83,25 @@ class SensorSerializer(serializers.ModelSerializer[Sensor]):
     class Meta:
         model = Sensor
         fields = ("id", "name", "group", "last_seen_at", "judging", "bundle_version", "health", "spooled", "spooled_s")
+
+
+class ShapeSerializer(serializers.ModelSerializer[SensorShape]):
+    """What the sensor told last of neighbours, tunnels and bulk (docs/traffic-shape.md).
+
+    stream, sequence: which batch told it. from_ns, to_ns, behaviour: null until the first minute of packets is over.
+    """
+
+    sensor = serializers.CharField(source="sensor.name")
+    stream = serializers.UUIDField(source="stream.stream")
+    at_ns = serializers.IntegerField(source="told.at_ns")
+    from_ns = serializers.IntegerField(source="told.from_ns", allow_null=True)
+    to_ns = serializers.IntegerField(source="told.to_ns", allow_null=True)
+    points = serializers.ListField(source="told.points", child=serializers.DictField())
+    behaviour = serializers.DictField(source="told.behaviour", allow_null=True)
+
+    class Meta:
+        model = SensorShape
+        fields = ("sensor", "stream", "sequence", "received_at", "at_ns", "from_ns", "to_ns", "points", "behaviour")
 
 
 class GapSerializer(serializers.ModelSerializer[StreamGap]):

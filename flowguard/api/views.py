@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -14,11 +15,11 @@ from rest_framework.serializers import BaseSerializer
 
 from flowguard.actions import enforcement as actions
 from flowguard.api import serializers as s
-from flowguard.models import Enforcement, IdentityEntry, NeverTouch, ObservationPoint, Sensor, StreamGap, Verdict
+from flowguard.models import Enforcement, IdentityEntry, NeverTouch, ObservationPoint, Sensor, SensorShape, StreamGap, Verdict
 from flowguard.queries import enforcement, guards, identities_listing, verdicts
 from flowguard.queries.enforcement import EnforcementFilter
 from flowguard.queries.verdicts import VerdictFilter
-from policyhub.api.base import ReadView, act_permission, number
+from policyhub.api.base import ReadView, act_permission, number, read_permission
 from policyhub.api.serializers import Problem, ReasonRequest
 from policyhub.api.views import actor, listed
 
@@ -63,6 +64,13 @@ class SensorReadView(ReadView):
 
     def rows(self, asked: dict[str, str]) -> QuerySet[Sensor]:
         return Sensor.objects.select_related("group").order_by("name")
+
+    @extend_schema(responses={200: s.ShapeSerializer, 404: Problem})
+    @action(detail=True, permission_classes=[read_permission("flowguard.view_sensor")])
+    def shape(self, request: Request, pk: str) -> Response:
+        """Neighbours, flows inside tunnels, bulk and groups, as it told them last; 404 until it told any."""
+        told = SensorShape.objects.select_related("sensor", "stream")
+        return Response(s.ShapeSerializer(get_object_or_404(told, sensor=self.get_object())).data)
 
 
 class PointView(ReadView):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext
@@ -14,6 +15,7 @@ from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.qos import dscp_name
 
 Row = dict[str, Any]
+MOST_NEIGHBOURS, MOST_DISAGREEMENTS, MOST_ROWS = 50, 20, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +37,33 @@ def sensor(row: Sensor) -> dict[str, Any]:
     if shape is None:
         return context
     told = shape.told
+    neighbours, differ = list(_neighbours(told["points"], MOST_NEIGHBOURS)), list(_disagreements(told["points"]))
     behaviour = told["behaviour"] or {"bulk": [], "groups": [], "bulk_total": 0}
     return {
         **context,
         "at_ns": told["at_ns"],
         "has_minute": told["to_ns"] is not None,
-        "neighbours": list(_neighbours(told["points"])),
-        "neighbours_left_out": sum(point["lldp_total"] - len(point["lldp"]) for point in told["points"]),
-        "disagreements": list(_disagreements(told["points"])),
-        "carried": list(_carried(told["points"])),
+        "neighbours": neighbours,
+        "neighbours_left_out": sum(point["lldp_total"] for point in told["points"]) - len({id(one.row) for one in neighbours}),
+        "disagreements": differ[:MOST_DISAGREEMENTS],
+        "disagreements_left_out": max(0, len(differ) - MOST_DISAGREEMENTS),
+        "carried": list(islice(_carried(told["points"]), MOST_ROWS)),
         "carried_total": sum(point["carried"]["total"] for point in told["points"] if point["carried"]),
-        "bulk": [_lasting(bulk) for bulk in behaviour["bulk"]],
+        "bulk": [_lasting(bulk) for bulk in behaviour["bulk"][:MOST_ROWS]],
         "bulk_total": behaviour["bulk_total"],
-        "groups": [_lasting(group) for group in behaviour["groups"]],
+        "groups": [_lasting(group) for group in behaviour["groups"][:MOST_ROWS]],
     }
 
 
-def _neighbours(points: list[Row]) -> Iterator[Neighbour]:
-    for point in points:
-        for row in point["lldp"]:
-            words = said(row)
-            for dialect, word in words.items() or [("", None)]:
-                marks = "; ".join(f"{dscp_name(mark)}: {numbers(to)}" for mark, to in sorted(word.dscp.items())) if word else ""
-                yield Neighbour(point["point"], row, DCBX_NAMES.get(dialect, dialect), word, marks)
+def _neighbours(points: list[Row], most: int) -> Iterator[Neighbour]:
+    """Of at most so many neighbours; points that show many do not push the others out."""
+    share = max(1, most // max(1, sum(1 for point in points if point["lldp"])))
+    told = ((point, row) for point in points for row in point["lldp"][:share])
+    for point, row in islice(told, most):
+        words = said(row)
+        for dialect, word in words.items() or [("", None)]:
+            marks = "; ".join(f"{dscp_name(mark)}: {numbers(to)}" for mark, to in sorted(word.dscp.items())) if word else ""
+            yield Neighbour(point["point"], row, DCBX_NAMES.get(dialect, dialect), word, marks)
 
 
 def _disagreements(points: list[Row]) -> Iterator[tuple[str, str]]:

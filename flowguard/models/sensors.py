@@ -30,22 +30,6 @@ class Sensor(models.Model):
         return self.name
 
 
-class SensorShape(models.Model):
-    """What a sensor told last of neighbours, tunnels and bulk: `shape` of its batches, docs/traffic-shape.md.
-
-    A row of its own: who asks how the sensor is does not read it.
-    """
-
-    sensor = models.OneToOneField(Sensor, models.CASCADE, primary_key=True, related_name="shape")
-    received_at = models.DateTimeField()
-    sequence = models.BigIntegerField()
-    told = models.JSONField(_("what it told"))
-
-    class Meta:
-        verbose_name = _("shape of traffic")
-        verbose_name_plural = _("shapes of traffic")
-
-
 class ObservationPoint(models.Model):
     """Where traffic is copied.
 
@@ -81,6 +65,24 @@ class SensorStream(models.Model):
         constraints = [models.UniqueConstraint(fields=["sensor", "stream"], name="stream_once_per_sensor")]
         verbose_name = _("sensor stream")
         verbose_name_plural = _("sensor streams")
+
+
+class SensorShape(models.Model):
+    """What a sensor told last of neighbours, tunnels and bulk: `shape` of its batches, docs/traffic-shape.md.
+
+    The last is of the stream that began last, there of the highest sequence.
+    A row of its own: who asks how the sensor is does not read it.
+    """
+
+    sensor = models.OneToOneField(Sensor, models.CASCADE, primary_key=True, related_name="shape")
+    stream = models.ForeignKey(SensorStream, models.CASCADE, related_name="+")
+    received_at = models.DateTimeField()
+    sequence = models.BigIntegerField()
+    told = models.JSONField(_("what it told"))
+
+    class Meta:
+        verbose_name = _("shape of traffic")
+        verbose_name_plural = _("shapes of traffic")
 
 
 class VerdictBatch(models.Model):

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import get_resolver
 
+from flowguard.models import Sensor, SensorShape
 from policyhub.actions import tokens
 from policyhub.models import AuditEntry
 from tests.support.sample_rows import Sample, sample
@@ -56,6 +57,23 @@ def test_a_list_is_read_by_readers_and_by_nobody_else(rows: Sample, name: str) -
     assert {who: client.get(url).status_code for who, (client, _) in expected.items()} == {
         who: code for who, (_, code) in expected.items()
     }
+
+
+def test_the_shape_of_a_sensor_is_read_by_who_may_read_sensors(rows: Sample) -> None:
+    url = f"/api/v1/sensors/{rows.verdict.sensor.pk}/shape"
+    allowed = (bearer("read"), bearer("admin"), person(rows.admin), person(rows.viewer), bearer("read", user=rows.viewer))
+    assert [client.get(url).status_code for client in allowed] == [200] * 5
+    refused = (bearer("ingest", sensor="core-1"), bearer("push"), person(User.objects.create_user("nobody")))
+    assert [client.get(url).status_code for client in refused] == [403] * 3 and Client().get(url).status_code == 401
+    assert bearer("admin").post(url).status_code in (403, 405)
+    told = bearer("read").get(url).json()
+    assert set(told) == {"sensor", "stream", "sequence", "received_at", "at_ns", "from_ns", "to_ns", "points", "behaviour"}
+    assert told["points"][0]["lldp"][0]["system_name"] == "leaf-1" and told["behaviour"]["groups"][0]["named"] == ["gloo"]
+    for missing in (Sensor.objects.get(name="branch-2").pk, 10**6):
+        answer = bearer("read").get(f"/api/v1/sensors/{missing}/shape")
+        assert (answer.status_code, answer.json()["code"]) == (404, "PH-A404")
+    SensorShape.objects.update(told={**SensorShape.objects.get().told, "behaviour": None, "from_ns": None, "to_ns": None})
+    assert bearer("read").get(url).json()["behaviour"] is None
 
 
 @pytest.mark.parametrize("name", LISTS)

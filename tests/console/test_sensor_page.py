@@ -43,3 +43,18 @@ def test_a_sensor_that_told_nothing_says_when_it_will(rows: Sample, admin: Clien
         "No neighbour was heard" in (found := text(admin, rows.verdict.sensor))
         and found.count("The first minute is not over") == 2
     )
+
+
+def test_many_neighbours_are_bounded_and_the_rest_is_counted(rows: Sample, admin: Client) -> None:
+    shape = SensorShape.objects.get()
+    crowd, pair = shape.told["points"][0], shape.told["points"][0]["lldp"]
+    many = [{**pair[0], "chassis": f"02:00:00:00:01:{number:02x}"} for number in range(200)]
+    points = [{**crowd, "point": f"p{number}", "lldp": pair, "lldp_total": 2} for number in range(24)]
+    shape.told = {**shape.told, "points": [{**crowd, "lldp": many, "lldp_total": 300}, *points]}
+    shape.save()
+    found = text(admin, rows.verdict.sensor)
+    assert found.count("IEEE 802.1Qaz") == 50, found
+    assert "298 more are not shown" in found, found
+    assert found.count("lossless priorities differ") == 10 and "28 more are not shown" in found, (
+        "two for each of the points with two ends"
+    )

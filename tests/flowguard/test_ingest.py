@@ -159,6 +159,22 @@ def test_the_shape_told_last_is_kept_whatever_order_batches_come_in(queued):  # 
     assert SensorShape.objects.get().told == shape(3)
 
 
+def test_what_comes_late_from_before_replaces_neither_shape_nor_health(queued):  # noqa: F811
+    def health(received):
+        return {"received": received, "dropped": {"kernel": 0}, "decode_errors": 0}
+
+    def known():
+        return SensorShape.objects.get().told, Sensor.objects.get().health["received"]
+
+    first, second = new_stream(), new_stream()
+    for number, stream, at in ((2, first, 2), (1, second, 1), (3, first, 3), (1, first, 9)):
+        row = store(batch(number, stream=stream, shape=shape(at), health=health(at)), later(seconds=at + number))
+        ingest.ingest(batch_id=row.pk, now=NOW)
+        assert known() == ((shape(2), 2) if at == 2 else (shape(1), 1)), (
+            "a stream that began later, not a clock, says what is newer"
+        )
+
+
 def test_health_is_that_of_the_latest_batch(queued):  # noqa: F811
     first = store(batch(1, health={"received": 10, "dropped": {"kernel": 1}, "decode_errors": 0}), NOW)
     second = store(batch(2, health={"received": 20, "dropped": {"kernel": 5}, "decode_errors": 0}), later(seconds=1))

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import Group, User
 
@@ -16,6 +17,7 @@ from flowguard.models import (
     ObservationPoint,
     Sensor,
     SensorShape,
+    SensorStream,
     StreamGap,
     VerdictBatch,
 )
@@ -277,7 +279,8 @@ def sensors(core: Device, now: datetime) -> Sensor:
     ObservationPoint.objects.create(sensor=sensor, name="in0", realm=core.realm, interface="mirror0")
     point = ObservationPoint.objects.create(sensor=sensor, name="out0", realm=core.realm, interface="mirror1", stands_behind=core)
     Sensor.objects.create(name="branch-2")
-    SensorShape.objects.create(sensor=sensor, received_at=now, sequence=1, told=shape(nanoseconds(now)))
+    stream = SensorStream.objects.create(sensor=sensor, stream=UUID(int=1), contiguous_to=1, highest=1, last_received_at=now)
+    SensorShape.objects.create(sensor=sensor, stream=stream, received_at=now, sequence=1, told=shape(nanoseconds(now)))
     Observation.objects.create(
         point=point,
         start_ns=nanoseconds(now) - NS,
