@@ -14,6 +14,7 @@ from typing import Any
 
 import native_capture
 from flowguard.domain.bundle import compile_bundle
+from flowguard.sensor import ndpi
 from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
 from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments, unwraps
@@ -67,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--signatures", metavar="FOLDER", help="signature files of your own, beside or instead of those of the engine"
     )
+    parser.add_argument(
+        "--labels",
+        choices=("ndpi",),
+        help="also show what nDPI calls each flow; needs its program ndpiReader (Debian: libndpi-bin) and decides nothing",
+    )
     mirror_arguments(parser)
     parser.add_argument("--top", type=_count, metavar="N", help=f"only the N largest flows (text: {TEXT_FLOWS} by default)")
     reader_arguments(parser)
@@ -109,7 +115,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         body = _analyse(args)
         report: dict[str, Any] = json.loads(body)
-        if apply_mirrors(report, args) | apply_facts(report, args.point_facts):
+        if args.labels:
+            ndpi.apply_labels(report)
+        if apply_mirrors(report, args) | apply_facts(report, args.point_facts) | bool(args.labels):
             body = json.dumps(report, ensure_ascii=False, default=str).encode()
     except (native_capture.CaptureError, BadInput) as error:
         sys.stderr.write(f"policyhub flows: {error}\n")
@@ -143,6 +151,8 @@ def nothing_read(point: dict[str, Any]) -> str | None:
 
 def _analyse(args: argparse.Namespace) -> bytes:
     request = read_request(args)
+    if args.labels:
+        ndpi.refuse_unreadable(path for _, path in request.points)
     keeps_all = args.format == "json" and not args.records
     top = args.top if args.top is not None or keeps_all else TEXT_FLOWS
     analyse = functools.partial(
@@ -216,7 +226,7 @@ def refuse_beside_exports(args: argparse.Namespace) -> None:
     """Raises BadInput for what needs packets."""
     given = {"captures": args.captures, "--point": args.point, "--queues": args.queues, "--side": args.side,
              "--queue-series": args.queue_series, "--clock": args.clock, "--signatures": args.signatures,
-             "--threads": args.threads, "--unwrap": args.unwrap}  # fmt: skip
+             "--labels": args.labels, "--threads": args.threads, "--unwrap": args.unwrap}  # fmt: skip
     beside = next((name for name, value in given.items() if value), None)
     if beside:
         raise BadInput(f"{beside} beside --exports: records of exporters have no packets. Examine captures in a run of their own")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flowguard.sensor import flows_words as words
+from flowguard.sensor import ndpi
 from flowguard.sensor.behaviour_text import behaviour_text
 from flowguard.sensor.carried_text import carried_text
 from flowguard.sensor.flows_notes import note_lines
@@ -166,12 +167,13 @@ def _flows(report: dict[str, Any], read: Read) -> str:
             flow["proto"], f"{flow['src']}:{flow['sport']}", f"{flow['dst']}:{flow['dport']}",
             " ".join(dscp_name(int(mark)) for mark in flow["dscp"]), count(flow["packets"]), byte_count(flow["bytes"]),
             share(flow["tcp"]["retransmitted"], flow["tcp"]["data_segments"]), flow["identity"]["src"] or "-",
-            _signatures(flow), flow["point"],
+            _signatures(flow), *ndpi.of_flow(flow), flow["point"],
         ]
         for flow in report["flows"]
     ]  # fmt: skip
     title = _of(words.FLOWS, len(rows), report["flows_total"], read)
-    return table(title, _heads(words.FLOW_HEAD, read), rows, right=(4, 5, 6))
+    head = [*words.FLOW_HEAD[:-1], *([words.NDPI] if report.get("labels") else []), words.FLOW_HEAD[-1]]
+    return table(title, _heads(head, read), rows, right=(4, 5, 6))
 
 
 def _health(report: dict[str, Any], read: Read) -> str:

@@ -37,6 +37,7 @@ FLOW_HEAD = (
     _("proto"), _("source"), _("destination"), _("marks"), _("packets"), _("bytes"), _("retransmitted"), _("identity"),
     _("payload"), _("point"),
 )  # fmt: skip
+NDPI = _("nDPI's label")
 HEALTH = _("TCP health (sums of the conversations first seen at each point)")
 HEALTH_HEAD = (
     _("point"), _("conversations"), _("half seen"), _("unanswered"), _("resets"), _("fast"), _("timeout"), _("spurious"),
