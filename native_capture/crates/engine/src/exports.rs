@@ -48,7 +48,7 @@ pub fn analyse_exports(request: ExportRequest, sink: &mut dyn Sink) -> Result<Ve
     let names: Vec<String> = request.points.iter().map(|(name, _)| name.clone()).collect();
     let mut run = Run {
         listener: Listener::new(&names, FLOWS, false),
-        recorder: request.records.map(|form| (Recorder::new(form), Outlet::new(form))),
+        recorder: request.records.map(Outlet::new).map(|outlet| (outlet.recorder(), outlet)),
         messages: 0,
         sink,
     };

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::crew::side_by_side;
 use crate::health_rows::Sums;
 use crate::largest::Largest;
-use crate::recording::{Chunk, Form, Outlet, Recorder, Sink, Stopped};
+use crate::recording::{Chunk, Outlet, Recorder, Sink, Stopped};
 use crate::service_rows::Chosen;
 
 /// Conversations of one table written down before the next one has its turn: whole blocks, but not too much to hold.
@@ -21,9 +21,9 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// One for each table. `top`: rows of flows wanted.
-    pub fn for_each(tables: usize, records: Option<Form>, top: Option<usize>) -> Vec<Self> {
-        let one = |sums| Self { recorder: records.map(Recorder::new), largest: Largest::new(top), sums };
+    /// One for each table. `outlet`: where records go; `top`: rows of flows wanted.
+    pub fn for_each(tables: usize, outlet: Option<&Outlet>, top: Option<usize>) -> Vec<Self> {
+        let one = |sums| Self { recorder: outlet.map(Outlet::recorder), largest: Largest::new(top), sums };
         Sums::for_each(tables).into_iter().map(one).collect()
     }
 
@@ -60,22 +60,14 @@ impl<W: Iterator<Item = [u32; 2]>> Lot<'_, W> {
             let Some(recorder) = recorder else { continue };
             recorder.add(self.flows, ground, ways, End::Forced);
             match (recorder.take(false), &mut give) {
-                (Some(chunk), Some((outlet, sink))) => recorder.reuse(outlet.give_one(chunk, *sink)?),
+                (Some(chunk), Some((outlet, sink))) => outlet.give([chunk], *sink)?,
                 (chunk, _) => self.ready.extend(chunk),
             }
         }
         if let Some(recorder) = recorder.as_mut().filter(|_| self.is_over) {
             self.ready.extend(recorder.take(true));
         }
-        give.map_or(Ok(()), |(outlet, sink)| self.hand_over(outlet, sink))
-    }
-
-    fn hand_over(&mut self, outlet: &mut Outlet, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        let Some(recorder) = &mut self.keeper.recorder else { return Ok(()) };
-        for chunk in self.ready.drain(..) {
-            recorder.reuse(outlet.give_one(chunk, sink)?);
-        }
-        Ok(())
+        give.map_or(Ok(()), |(outlet, sink)| outlet.give(self.ready.drain(..), sink))
     }
 }
 
@@ -109,7 +101,7 @@ pub(crate) fn sum_up(
                 let _ = lot.turn(&core.ground, &chosen, None);
             });
             if let Some(outlet) = &mut outlet {
-                some.iter_mut().try_for_each(|lot| lot.hand_over(outlet, sink))?;
+                some.iter_mut().try_for_each(|lot| outlet.give(lot.ready.drain(..), sink))?;
             }
         }
     }

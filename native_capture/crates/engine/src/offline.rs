@@ -282,8 +282,8 @@ impl Run {
             }
             core.set_queues(queues);
         }
-        let keepers = Keeper::for_each(shards, request.records, request.top);
         let (outlet, threads) = (request.records.map(Outlet::new), request.threads);
+        let keepers = Keeper::for_each(shards, outlet.as_ref(), request.top);
         Ok(Self { core, verdicts: HashMap::new(), keepers, outlet, packets: 0, threads })
     }
 

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use nc_flow::{DscpCount, FlowTable, Gone};
 use nc_records::{renumber, write_line, Block, End, IpfixWriter, Mark, Marks, Record, Source};
 
 use crate::account::Ground;
+use crate::crew::lock;
 
 /// Bytes of a block of lines or messages, rows of a block of columns: few calls, and what is copied is still in the caches.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -42,13 +44,28 @@ enum Writer {
 pub(crate) struct Recorder {
     writer: Writer,
     bytes: Vec<u8>,
-    /// Blocks that were handed over: fresh memory costs more than what is written there.
-    spare: Vec<Vec<u8>>,
+    spare: Arc<Spare>,
     /// Records written: directions with packets.
     pub records: u64,
     /// Sequence number that the bytes begin with, and records written before.
     first: u32,
     before: u64,
+}
+
+/// Blocks that were handed over, for whichever recorder needs one: fresh memory costs more than what is written there.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    fn put(&self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        lock(&self.0).push(bytes);
+    }
+
+    /// `usual`: bytes of a block.
+    fn take(&self, usual: usize) -> Vec<u8> {
+        lock(&self.0).pop().unwrap_or_else(|| Vec::with_capacity(usual))
+    }
 }
 
 /// Bytes of a recorder that are ready. `first`: the sequence number they begin with, `count`: by how much it rises; `records`: in them,
@@ -61,13 +78,13 @@ pub(crate) struct Chunk {
 }
 
 impl Recorder {
-    pub fn new(form: Form) -> Self {
+    fn new(form: Form, spare: Arc<Spare>) -> Self {
         let writer = match form {
             Form::Ndjson => Writer::Ndjson,
             Form::Columns => Writer::Columns(Block::default()),
             Form::Ipfix { domain, limit } => Writer::Ipfix(IpfixWriter::new(domain, limit)),
         };
-        Self { writer, bytes: Vec::new(), spare: Vec::new(), records: 0, first: 0, before: 0 }
+        Self { writer, bytes: Vec::new(), spare, records: 0, first: 0, before: 0 }
     }
 
     /// Write down what the table has let go of.
@@ -128,8 +145,7 @@ impl Recorder {
             return None;
         }
         // The next one will be as long.
-        let next =
-            self.spare.pop().unwrap_or_else(|| Vec::with_capacity(if is_end { 0 } else { self.bytes.capacity() }));
+        let next = if is_end { Vec::new() } else { self.spare.take(self.bytes.capacity()) };
         let (mut bytes, mut count) = (std::mem::replace(&mut self.bytes, next), 0);
         match &mut self.writer {
             Writer::Columns(block) if block.rows() > 0 => bytes = block.take(),
@@ -146,12 +162,6 @@ impl Recorder {
         self.before = self.records;
         Some(chunk).filter(|chunk| !chunk.bytes.is_empty())
     }
-
-    /// The room of a block that was handed over.
-    pub fn reuse(&mut self, mut bytes: Vec<u8>) {
-        bytes.clear();
-        self.spare.push(bytes);
-    }
 }
 
 /// Puts what recorders have ready one after the other, as if one had written it all.
@@ -160,19 +170,24 @@ pub(crate) struct Outlet {
     has_begun: bool,
     sequence: u32,
     pub records: u64,
+    spare: Arc<Spare>,
 }
 
 impl Outlet {
     pub fn new(form: Form) -> Self {
-        Self { form, has_begun: false, sequence: 0, records: 0 }
+        Self { form, has_begun: false, sequence: 0, records: 0, spare: Arc::default() }
+    }
+
+    /// One whose blocks come here.
+    pub fn recorder(&self) -> Recorder {
+        Recorder::new(self.form, Arc::clone(&self.spare))
     }
 
     pub fn give(&mut self, chunks: impl IntoIterator<Item = Chunk>, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        chunks.into_iter().try_for_each(|chunk| self.give_one(chunk, sink).map(|_| ()))
+        chunks.into_iter().try_for_each(|chunk| self.give_one(chunk, sink))
     }
 
-    /// Returns the room of its bytes.
-    pub fn give_one(&mut self, mut chunk: Chunk, sink: &mut dyn Sink) -> Result<Vec<u8>, Stopped> {
+    fn give_one(&mut self, mut chunk: Chunk, sink: &mut dyn Sink) -> Result<(), Stopped> {
         if let Form::Ipfix { .. } = self.form {
             renumber(&mut chunk.bytes, self.sequence.wrapping_sub(chunk.first));
             self.sequence = self.sequence.wrapping_add(chunk.count);
@@ -180,7 +195,8 @@ impl Outlet {
         self.records += chunk.records;
         self.begin(sink)?;
         sink.block(&chunk.bytes)?;
-        Ok(chunk.bytes)
+        self.spare.put(chunk.bytes);
+        Ok(())
     }
 
     /// A file of IPFIX begins with its templates.
@@ -222,7 +238,7 @@ const LOOKS_PER_TEMPLATE: u64 = 6;
 
 impl Exporting {
     pub fn new(form: Form) -> Self {
-        let mut recorder = Recorder::new(form);
+        let mut recorder = Recorder::new(form, Arc::default());
         if let Writer::Ipfix(writer) = &recorder.writer {
             writer.templates(0, &mut recorder.bytes);
         }

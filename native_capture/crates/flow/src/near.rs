@@ -6,10 +6,16 @@
 /// Begin to load what `value` occupies; nothing waits for it. A hint that changes nothing else.
 #[inline(always)]
 pub(crate) fn fetch<T>(value: &T) {
+    fetch_at(value);
+}
+
+/// The same of a place where there need not be a value yet.
+#[inline(always)]
+pub(crate) fn fetch_at<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        let first = std::ptr::from_ref(value).cast::<i8>();
+        let first = place.cast::<i8>();
         let last = size_of::<T>().saturating_sub(1);
         // A count that the compiler knows: no loop is left.
         // A value as large as its alignment begins and ends in one line.
@@ -21,7 +27,7 @@ pub(crate) fn fetch<T>(value: &T) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    std::hint::black_box(value);
+    std::hint::black_box(place);
 }
 
 /// Bytes of a cache line, and of a large page, as processors have them.

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{drop_in_place, slice_from_raw_parts_mut, NonNull};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use crate::near::{in_large_pages, LARGE_PAGE, LINE};
+use crate::near::{fetch_at, in_large_pages, LARGE_PAGE, LINE};
 
 /// Room for so many values, which come one after the other; what is not used of it costs nothing. Never moved, never copied.
 pub(crate) struct Room<T> {
@@ -52,6 +52,12 @@ impl<T> Room<T> {
         self.used += 1;
         true
     }
+
+    /// Bring near the place of the value that comes after so many others.
+    #[inline]
+    fn fetch_place(&self, others: usize) {
+        fetch_at(self.first.as_ptr().wrapping_add(self.used + others));
+    }
 }
 
 impl<T> Deref for Room<T> {
@@ -90,6 +96,8 @@ pub(crate) struct Pieces<T, const PIECE: usize> {
 
 /// Values of the first room.
 const SMALL: usize = 1 << 11;
+/// Values that come before the one whose place is brought near.
+const SOON: usize = 2;
 
 impl<T, const PIECE: usize> Pieces<T, PIECE> {
     pub const fn new() -> Self {
@@ -121,13 +129,15 @@ impl<T, const PIECE: usize> Pieces<T, PIECE> {
         self.rooms.get_mut(room)?.get_mut(place)
     }
 
-    /// Its number is the length before.
+    /// Its number is the length before. The place of one that comes soon is brought near: who writes a value reads it at once, which would
+    /// wait for memory.
     pub fn push(&mut self, value: T) {
         let (room, _) = Self::place(self.used);
         if room == self.rooms.len() {
             self.rooms.push(Room::new(if room == 0 { SMALL } else { PIECE }));
         }
         self.used += usize::from(self.rooms[room].push(value));
+        self.rooms[room].fetch_place(SOON);
     }
 
     /// In the order of their numbers.

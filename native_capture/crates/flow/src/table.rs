@@ -37,6 +37,8 @@ pub enum Gone {
 
 /// Records in pieces of this many.
 const PIECE: usize = 1 << 17;
+/// Records brought near before their turn, where all are gone through.
+const STRIDE: usize = 8;
 
 /// Conversations in one flat table; a flow is one of their two directions and is reached by its number, which stays the same while
 /// the conversation lives.
@@ -308,8 +310,15 @@ impl FlowTable {
 
     /// Conversations that are not over: the numbers of their two directions.
     pub fn conversations(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        let talks = self.talks.iter().enumerate().filter(|(_, talk)| talk.is_alive());
-        talks.map(|(number, _)| [(number << 1) as u32, (number << 1 | 1) as u32])
+        let alive = (0..self.records() as u32).filter(|number| self.next_talk(*number).is_alive());
+        alive.map(|number| [number << 1, number << 1 | 1])
+    }
+
+    /// Of one number after the other: those to come are brought near.
+    #[inline]
+    fn next_talk(&self, number: u32) -> &Talk {
+        self.talks.get(number as usize + STRIDE).into_iter().for_each(near::fetch);
+        self.talk(number)
     }
 
     /// Make room for one conversation; false when none may go.
@@ -344,9 +353,8 @@ impl FlowTable {
     /// way through the table.
     pub fn wind_up(&mut self, mut look: impl FnMut(&Self, [u32; 2])) {
         for number in 0..self.records() as u32 {
-            let talk = &self.talks[number as usize];
-            if talk.is_alive() {
-                self.paces.end(talk, number);
+            if self.next_talk(number).is_alive() {
+                self.paces.end(&self.talks[number as usize], number);
                 look(self, [number << 1, number << 1 | 1]);
             }
         }
