@@ -5,61 +5,31 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from flowguard.domain.verdict_names import TITLES
+
 Text = str | Promise
 
 # What a verdict says, and in one sentence what it means.
-VERDICTS: dict[str, tuple[Text, Text]] = {
-    "class-not-allowed": (
-        _("Mark not allowed"),
-        _("The sender uses a priority mark that its entry in the ledger does not allow."),
-    ),
-    "unknown-identity-in-priority": (
-        _("Unknown sender in priority"),
-        _("Nobody claims this address, and it sends in a priority class."),
-    ),
-    "dscp-rewritten": (
-        _("Mark changed by the network"),
-        _("The packet entered with one mark and left with another: the host is not to blame."),
-    ),
-    "over-peak": (_("Above its peak"), _("It sends more than its entry in the ledger allows.")),
-    "outside-window": (_("Outside its hours"), _("It sends at a time that its entry in the ledger does not cover.")),
-    "bulk-into-business-hours": (
-        _("Bulk runs into the day"),
-        _("A long transfer that began off-hours runs into the business peak."),
-    ),
-    "queue-saturated": (_("Queue full"), _("The class's queue stays nearly full for more than half a second.")),
-    "microburst": (_("Microburst"), _("The class's queue was nearly full for milliseconds.")),
-    "roce-loss": (
-        _("RDMA packets lost"),
-        _("The receiver asked for missing packets, or the sender sent them again with all that followed."),
-    ),
-    "roce-congested": (
-        _("RDMA congested"),
-        _("Switches mark this connection's packets as congested, or its receiver tells it to slow down."),
-    ),
-    "roce-rnr": (
-        _("RDMA receiver not ready"),
-        _("The receiver has no buffer posted and refuses: a matter of the host, not of the network."),
-    ),
-    "roce-v1": (_("RoCEv1 in use"), _("These frames cannot be routed and carry no DSCP: switches can only go by their tag.")),
-    "roce-not-lossless": (
-        _("RDMA without protection"),
-        _("Its data cannot be marked for congestion, or changes its mark: the network drops it instead."),
-    ),
-    "pfc-pause": (_("Paused by a neighbour"), _("A neighbour stopped this link or a priority of it, often enough to matter.")),
-    "pfc-storm": (
-        _("Pause storm"),
-        _("A neighbour holds a priority of this link for a large share of the time: everything behind it waits."),
-    ),
-    "ecn-silent": (
-        _("Full queue without congestion marks"),
-        _("The queue was nearly full of packets that can carry a congestion mark, and none was marked."),
-    ),
-    "mtu-blackhole": (
-        _("Large packets vanish"),
-        _("Large packets are sent again and again without an answer, while small ones are answered."),
-    ),
+REASONS: dict[str, Text] = {
+    "class-not-allowed": _("The sender uses a priority mark that its entry in the ledger does not allow."),
+    "unknown-identity-in-priority": _("Nobody claims this address, and it sends in a priority class."),
+    "dscp-rewritten": _("The packet entered with one mark and left with another: the host is not to blame."),
+    "over-peak": _("It sends more than its entry in the ledger allows."),
+    "outside-window": _("It sends at a time that its entry in the ledger does not cover."),
+    "bulk-into-business-hours": _("A long transfer that began off-hours runs into the business peak."),
+    "queue-saturated": _("The class's queue stays nearly full for more than half a second."),
+    "microburst": _("The class's queue was nearly full for milliseconds."),
+    "roce-loss": _("The receiver asked for missing packets, or the sender sent them again with all that followed."),
+    "roce-congested": _("Switches mark this connection's packets as congested, or its receiver tells it to slow down."),
+    "roce-rnr": _("The receiver has no buffer posted and refuses: a matter of the host, not of the network."),
+    "roce-v1": _("These frames cannot be routed and carry no DSCP: switches can only go by their tag."),
+    "roce-not-lossless": _("Its data cannot be marked for congestion, or changes its mark: the network drops it instead."),
+    "pfc-pause": _("A neighbour stopped this link or a priority of it, often enough to matter."),
+    "pfc-storm": _("A neighbour holds a priority of this link for a large share of the time: everything behind it waits."),
+    "ecn-silent": _("The queue was nearly full of packets that can carry a congestion mark, and none was marked."),
+    "mtu-blackhole": _("Large packets are sent again and again without an answer, while small ones are answered."),
 }
+VERDICTS: dict[str, tuple[Text, Text]] = {name: (_(TITLES[name]), reason) for name, reason in REASONS.items()}
 
 # What would have to be true for a verdict to be wrong: where its reader should look first.
 WRONG_IF: dict[str, Text] = {

@@ -19,10 +19,12 @@ from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
 from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments, unwraps
 from flowguard.sensor.records import FORMS, format_of, record_file, refuse_target
-from flowguard.sensor.words import reader_arguments, translator
+from flowguard.sensor.tables import Read
+from flowguard.sensor.words import error_line, no_such_point, reader_arguments, translator
 from policyhub.domain.errors import BadInput
 from policyhub.domain.finding import Severity
 from policyhub.domain.identity import read_identities
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.qos import PRIORITY_DSCP
 from policyhub.domain.reading import read_text, require_file
 
@@ -30,6 +32,15 @@ CLEAN, FINDINGS, BAD_INPUT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 130
 TEXT_FLOWS = 20
 EXPORT_PORTS = (2055, 2056, 4739, 6343, 9555, 9995, 9996)
 STDIN = "-"
+NOT_JSON, CORRECT_IT = gettext_noop("not JSON (%(error)s)"), gettext_noop("Correct the file")
+TOO_DEEP = gettext_noop("nested too deep, or a number too long")
+NO_OBJECT = gettext_noop("%(key)s is not there or no object")
+POINTS_FORM, CLASSES_FORM = '{"observation_points": {"ingress": "eth0"}, ...}', '{"classes": {"EF": {"dscp": [46], ...}}}'
+INTERRUPTED_WORDS = gettext_noop("interrupted, nothing was left behind")
+PARTIAL_RESULT = gettext_noop("partial result: %(error)s")
+SENT, PORTS = gettext_noop("Capture what the exporters send"), gettext_noop("Name the collectors' ports by --export-port")
+NO_MESSAGE = gettext_noop("%(file)s: no message could be read in %(n)d packets. %(cure)s")
+NO_PACKET = gettext_noop("%(file)s: none of %(n)d packets could be read (%(why)s). Capture Ethernet or IP, and 64 bytes or more")
 #: By default no more threads than this, and one for captures that together are smaller: it is done before others have begun.
 MOST_THREADS = 4
 LARGE = 16 << 20
@@ -112,6 +123,7 @@ def _add_records(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing found, 1 verdicts above info, 2 bad input, 3 a capture was damaged (said in the report)."""
+    read = translator(args.lang)
     try:
         body = _analyse(args)
         report: dict[str, Any] = json.loads(body)
@@ -120,33 +132,31 @@ def run(args: argparse.Namespace) -> int:
         if apply_mirrors(report, args) | apply_facts(report, args.point_facts) | bool(args.labels):
             body = json.dumps(report, ensure_ascii=False, default=str).encode()
     except (native_capture.CaptureError, BadInput) as error:
-        sys.stderr.write(f"policyhub flows: {error}\n")
+        sys.stderr.write(f"policyhub flows: {error_line(error, read)}\n")
         return BAD_INPUT
     except KeyboardInterrupt:
-        sys.stderr.write("policyhub flows: interrupted, nothing was left behind\n")
+        sys.stderr.write(f"policyhub flows: {read(INTERRUPTED_WORDS)}\n")
         return INTERRUPTED
     as_words = exports_as_text if args.exports else as_text
-    _print(body.decode() + "\n" if args.format == "json" else as_words(report, translator(args.lang)))
-    damaged = [line for point in report["points"] if (line := point["error"] or nothing_read(point))]
+    _print(body.decode() + "\n" if args.format == "json" else as_words(report, read))
+    damaged = [line for point in report["points"] if (line := point["error"] or nothing_read(point, read))]
     for line in damaged:
-        sys.stderr.write(f"policyhub flows: partial result: {line}\n")
+        sys.stderr.write(f"policyhub flows: {read(PARTIAL_RESULT) % {'error': line}}\n")
     if damaged:
         return PARTIAL
     found = any(Severity(verdict["severity"]).rank > Severity.INFO.rank for verdict in report["verdicts"])
     return FINDINGS if found else CLEAN
 
 
-def nothing_read(point: dict[str, Any]) -> str | None:
+def nothing_read(point: dict[str, Any], read: Read) -> str | None:
     """Why a capture says nothing although it has packets: none of them could be decoded. None for every other."""
     if point.get("export_packets") and not point["packets"] and all(row["unreadable"] for row in point["exporters"]):
-        cure = "Capture what the exporters send" if point["exporters"] else "Name the collectors' ports by --export-port"
-        return f"{point['file']}: no message could be read in {point['export_packets']} packets. {cure}"
+        cure = read(SENT) if point["exporters"] else read(PORTS)
+        return read(NO_MESSAGE) % {"file": point["file"], "n": point["export_packets"], "cure": cure}
     if not point.get("packets") or point.get("decode_errors") != point["packets"]:
         return None
     why = ", ".join(sorted(point["headers"]["errors"]))
-    return (
-        f"{point['file']}: none of {point['packets']} packets could be read ({why}). Capture Ethernet or IP, and 64 bytes or more"
-    )
+    return read(NO_PACKET) % {"file": point["file"], "n": point["packets"], "why": why}
 
 
 def _analyse(args: argparse.Namespace) -> bytes:
@@ -201,12 +211,12 @@ def read_request(args: argparse.Namespace) -> Request:
         refuse_beside_exports(args)
     points += name_by_file(args.exports or args.captures, taken=[name for name, _ in points])
     if not points:
-        raise BadInput("no capture given. Name a file, or NAME=FILE with --point")
+        raise BadInput.of(gettext_noop("no capture given. Name a file, or NAME=FILE with --point"))
     for _, path in points:
         if path != STDIN:
-            require_file(path, "Name a pcap or pcapng file")
+            require_file(path, Message(gettext_noop("Name a pcap or pcapng file")))
     if [path for _, path in points].count(STDIN) > 1:
-        raise BadInput("standard input can be one capture only. Give the others as files")
+        raise BadInput.of(gettext_noop("standard input can be one capture only. Give the others as files"))
     if queues is not None:
         check_names(args.queues, queues, [name for name, _ in map(_named_point, args.point)])
     if args.side:
@@ -214,7 +224,7 @@ def read_request(args: argparse.Namespace) -> Request:
     realms = dict(_pair(text, "--realm", "NAME=REALM") for text in args.realm)
     unknown = set(realms) - {name for name, _ in points}
     if unknown:
-        raise BadInput(f"--realm {min(unknown)}: no such point. The points are {', '.join(name for name, _ in points)}")
+        raise no_such_point("--realm", min(unknown), [name for name, _ in points])
     bundle = None
     if args.identities:
         identities = read_identities(read_text(args.identities), args.identities)
@@ -229,7 +239,10 @@ def refuse_beside_exports(args: argparse.Namespace) -> None:
              "--labels": args.labels, "--threads": args.threads, "--unwrap": args.unwrap}  # fmt: skip
     beside = next((name for name, value in given.items() if value), None)
     if beside:
-        raise BadInput(f"{beside} beside --exports: records of exporters have no packets. Examine captures in a run of their own")
+        said = gettext_noop(
+            "%(option)s beside --exports: records of exporters have no packets. Examine captures in a run of their own"
+        )
+        raise BadInput.of(said, option=beside)
 
 
 def read_queues(file: str) -> dict[str, Any]:
@@ -237,13 +250,13 @@ def read_queues(file: str) -> dict[str, Any]:
     try:
         queues = json.loads(read_text(file))
     except json.JSONDecodeError as error:
-        raise BadInput.at(file, error.lineno, f"not JSON ({error.msg})", "Correct the file") from None
+        raise BadInput.at(file, error.lineno, Message(NOT_JSON, {"error": error.msg}), Message(CORRECT_IT)) from None
     except (RecursionError, ValueError):
-        raise BadInput.at(file, None, "nested too deep, or a number too long", "Correct the file") from None
+        raise BadInput.at(file, None, Message(TOO_DEEP), Message(CORRECT_IT)) from None
     if not isinstance(queues, dict) or not isinstance(queues.get("observation_points"), dict):
-        raise BadInput.at(file, None, "no object observation_points", 'Write {"observation_points": {"ingress": "eth0"}, ...}')
+        raise BadInput.at(file, None, Message(NO_OBJECT, {"key": "observation_points"}), written_as(POINTS_FORM))
     if not isinstance(queues.get("classes", {}), dict):
-        raise BadInput.at(file, None, "classes is no object", 'Write {"classes": {"EF": {"dscp": [46], ...}}}')
+        raise BadInput.at(file, None, Message(NO_OBJECT, {"key": "classes"}), written_as(CLASSES_FORM))
     return queues
 
 
@@ -255,23 +268,29 @@ def check_names(file: str, queues: Mapping[str, Any], names: Iterable[str]) -> N
     for name in names:
         key = name if name in known else by_value.get(name)
         if key is None:
-            listed = ", ".join(f"{key} or {value}" for key, value in known.items())
-            raise BadInput(f"--point {name}: not in observation_points of {file}. Use {listed}")
+            listed = ", ".join(f"{key} = {value}" for key, value in known.items())
+            said = gettext_noop("--point %(name)s: not in observation_points of %(file)s. Use one of: %(names)s")
+            raise BadInput.of(said, name=name, file=file, names=listed)
         if key in meant:
-            raise BadInput(f"--point {name}: the same point as {meant[key]}. Give each point once")
+            said = gettext_noop("--point %(name)s: the same point as %(other)s. Give each point once")
+            raise BadInput.of(said, name=name, other=meant[key])
         meant[key] = name
 
 
 def with_sides(queues: dict[str, Any] | None, sides: Sequence[str]) -> dict[str, Any]:
     """The queues file with the prefixes behind each point added. Raises BadInput."""
     if queues is None:
-        raise BadInput("--side says what feeds a queue: give --queues as well")
+        raise BadInput.of(gettext_noop("--side says what feeds a queue: give --queues as well"))
     known = {str(name) for pair in queues["observation_points"].items() for name in pair}
     found = dict(_pair(text, "--side", "POINT=PREFIX,...") for text in sides)
     unknown = set(found) - known
     if unknown:
-        raise BadInput(f"--side {min(unknown)}: no such observation point. Use {', '.join(sorted(known))}")
+        raise no_such_point("--side", min(unknown), sorted(known))
     return {**queues, "sides": {name: prefixes.split(",") for name, prefixes in found.items()}}
+
+
+def written_as(form: str) -> Message:
+    return Message(gettext_noop("Write %(form)s"), {"form": form})
 
 
 def declared_priority(queues: Mapping[str, Any]) -> frozenset[int]:
@@ -303,9 +322,8 @@ def _named_point(text: str) -> tuple[str, str]:
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise BadInput(
-            f"{option} {text!r}: not of the form {form}. Write e.g. {option} in0={'a.pcap' if 'PCAP' in form else 'site-b'}"
-        )
+        said = gettext_noop("%(option)s %(given)r: not of the form %(form)s. Write e.g. %(option)s %(example)s")
+        raise BadInput.of(said, option=option, given=text, form=form, example=f"in0={'a.pcap' if 'PCAP' in form else 'site-b'}")
     return name, value
 
 

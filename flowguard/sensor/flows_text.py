@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from flowguard.domain.verdict_names import TITLES
 from flowguard.sensor import flows_words as words
 from flowguard.sensor import ndpi
 from flowguard.sensor.behaviour_text import behaviour_text
@@ -72,7 +73,7 @@ def _marks(report: dict[str, Any], read: Read) -> str:
 def verdicts_part(report: dict[str, Any], read: Read) -> str:
     rows = [
         [
-            read(verdict["severity"]), verdict["name"], _host(verdict, "src"), verdict["dst"],
+            read(verdict["severity"]), verdict_word(verdict["name"], read), _host(verdict, "src"), verdict["dst"],
             f"{verdict['proto']}/{verdict['server_port']}", _marks_of(verdict, read), count(verdict["packets"]),
             byte_count(verdict["bytes"]), when(verdict["first_ns"]), f"{verdict['persisted_ms'] / 1000:.1f} s", verdict["point"],
         ]
@@ -81,6 +82,12 @@ def verdicts_part(report: dict[str, Any], read: Read) -> str:
     if not rows:
         return read(words.NO_VERDICTS if report["judging"] else words.NOT_JUDGED)
     return table(read(words.VERDICTS), _heads(words.VERDICT_HEAD, read), rows, right=(6, 7, 9))
+
+
+def verdict_word(name: str, read: Read) -> str:
+    """The name itself in English, which is how the manual calls it, its title in other languages."""
+    title = TITLES.get(name, name)
+    return name if read(title) == title else read(title)
 
 
 def _queues(report: dict[str, Any], read: Read) -> str:

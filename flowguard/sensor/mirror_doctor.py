@@ -10,11 +10,11 @@ from typing import Any
 
 import native_capture
 from flowguard.domain.mirror_signs import MirrorSign, examine_mirror
-from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, FINDINGS, PARTIAL, name_by_file
+from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, FINDINGS, PARTIAL, PARTIAL_RESULT, name_by_file
 from flowguard.sensor.mirrors import unwrap_argument, unwraps
-from flowguard.sensor.words import reader_arguments, translator
+from flowguard.sensor.words import error_line, reader_arguments, translator
 from policyhub.domain.errors import BadInput
-from policyhub.domain.message import gettext_noop
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.reading import require_file
 
 WELL = gettext_noop("nothing wrong showed in %(frames)d frames")
@@ -29,22 +29,22 @@ def capture_arguments(parser: argparse.ArgumentParser) -> None:
 
 def examine_captures(args: argparse.Namespace) -> int:
     """Exit code: 0 nothing wrong showed, 1 something did, 2 bad input, 3 a capture was damaged (said)."""
+    read = translator(args.lang)
     try:
         points = _points(args)
         unwrap = unwraps(args, points)
         rows = json.loads(native_capture.inspect(points, unwrap=unwrap))["points"]
     except (native_capture.CaptureError, BadInput) as error:
-        sys.stderr.write(f"policyhub sensor doctor: {error}\n")
+        sys.stderr.write(f"policyhub sensor doctor: {error_line(error, read)}\n")
         return BAD_INPUT
     signs = {row["name"]: examine_mirror(row) for row in rows}
-    read = translator(args.lang)
     if args.format == "json":
         sys.stdout.write(json.dumps(_as_json(rows, signs, read), ensure_ascii=False) + "\n")
     else:
         sys.stdout.write("".join(_as_text(row, signs[row["name"]], read) for row in rows))
     damaged = [row["error"] for row in rows if row["error"]]
     for line in damaged:
-        sys.stderr.write(f"policyhub sensor doctor: partial result: {line}\n")
+        sys.stderr.write(f"policyhub sensor doctor: {read(PARTIAL_RESULT) % {'error': line}}\n")
     if damaged:
         return PARTIAL
     return FINDINGS if any(signs.values()) else CLEAN
@@ -52,11 +52,11 @@ def examine_captures(args: argparse.Namespace) -> int:
 
 def _points(args: argparse.Namespace) -> list[tuple[str, str]]:
     if args.config is not None:
-        raise BadInput("give either --config or captures, not both")
+        raise BadInput.of(gettext_noop("give either --config or captures, not both"))
     if not args.captures:
-        raise BadInput("nothing to examine. Give --config FILE, or captures")
+        raise BadInput.of(gettext_noop("nothing to examine. Give --config FILE, or captures"))
     for path in args.captures:
-        require_file(path, "Name a pcap or pcapng file")
+        require_file(path, Message(gettext_noop("Name a pcap or pcapng file")))
     return name_by_file(args.captures, taken=[])
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import native_capture
 from flowguard.domain.mirror import LIMIT, Reading, Truth, by_sequence, compare, is_doubtful, own_drops, read_counters, withhold
 from flowguard.domain.point_facts import read_facts, respect
+from flowguard.sensor.words import no_such_point
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import Message, gettext_noop
 from policyhub.domain.reading import read_text
 
 
@@ -49,7 +51,9 @@ def apply_facts(report: dict[str, Any], file: str | None) -> bool:
     facts = read_facts(read_text(file), file)
     names = [point["name"] for point in report["points"]]
     if not set(names) & set(facts):
-        raise BadInput.at(file, None, f"knows none of the points {', '.join(names)}", f"It knows: {', '.join(facts) or 'none'}")
+        knows_none = Message(gettext_noop("knows none of the points %(names)s"), {"names": ", ".join(names)})
+        cure = Message(gettext_noop("It knows: %(names)s"), {"names": ", ".join(facts) or "-"})
+        raise BadInput.at(file, None, knows_none, cure)
     respect(report, facts)
     return True
 
@@ -69,9 +73,10 @@ def _pairs(texts: Sequence[str], option: str, form: str, names: Sequence[str]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
-            raise BadInput(f"{option} {text!r}: not of the form {form}")
+            said = gettext_noop("%(option)s %(given)r: not of the form %(form)s")
+            raise BadInput.of(said, option=option, given=text, form=form)
         if name not in names:
-            raise BadInput(f"{option} {name}: no such point. The points are {', '.join(names)}")
+            raise no_such_point(option, name, names)
         found[name] = value
     return found
 
@@ -81,7 +86,8 @@ def clock_errors(args: argparse.Namespace, points: Sequence[tuple[str, str]]) ->
     found = _pairs(args.clock_error, "--clock-error", "POINT=NS", [name for name, _ in points])
     for name, text in found.items():
         if not text.isdecimal() or int(text) > 10**15:
-            raise BadInput(f"--clock-error {name}={text}: not a number of nanoseconds below 10^15")
+            said = gettext_noop("--clock-error %(name)s=%(given)s: not a number of nanoseconds below 10^15")
+            raise BadInput.of(said, name=name, given=text)
     return [(name, int(text)) for name, text in found.items()]
 
 
@@ -97,7 +103,7 @@ def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
     """
     if args.exports:
         if args.counters or args.clock_error:
-            raise BadInput("--counters and --clock-error speak of captures. Leave them out with --exports")
+            raise BadInput.of(gettext_noop("--counters and --clock-error speak of captures. Leave them out with --exports"))
         return False
     points = [(point["name"], point["file"]) for point in report["points"]]
     files = _pairs(args.counters, "--counters", "POINT=FILE", [name for name, _ in points])
@@ -107,7 +113,7 @@ def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:
     looked_at = [(name, file) for name, file in points if name in files or name in has_sequence]
     readable = [(name, file) for name, file in looked_at if file != "-"]
     if any(name in files for name, _ in set(looked_at) - set(readable)):
-        raise BadInput("--counters needs captures that are files. Write standard input into one")
+        raise BadInput.of(gettext_noop("--counters needs captures that are files. Write standard input into one"))
     if not readable and not opened and not any(own_drops(point) or is_doubtful(point) for point in report["points"]):
         return False
     found = truths(readable, files, unwraps(args, points)) if readable else []

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import gettext_noop
 
 PROGRAM, PACKAGE = "ndpiReader", "libndpi-bin"
 PROTOCOLS = {"6": "tcp", "17": "udp", "132": "sctp"}  # what has ports; the rest nDPI names by its number alone
@@ -31,14 +32,18 @@ Conversation = tuple[str, frozenset[End]]
 def refuse_unreadable(paths: Iterable[str]) -> None:
     """Raises BadInput, naming the cure, before a long analysis: no such program, or a capture that it cannot read."""
     if shutil.which(PROGRAM) is None:
-        raise BadInput(f"--labels ndpi: there is no program {PROGRAM}. Install the Debian package {PACKAGE}, or leave it out")
+        said = gettext_noop(
+            "--labels ndpi: there is no program %(program)s. Install the Debian package %(package)s, or leave it out"
+        )
+        raise BadInput.of(said, program=PROGRAM, package=PACKAGE)
     for path in paths:
         if path == "-":
-            raise BadInput("--labels ndpi: standard input can be read once only. Give captures as files")
+            raise BadInput.of(gettext_noop("--labels ndpi: standard input can be read once only. Give captures as files"))
         with Path(path).open("rb") as stream:
             packed = PACKED.get(stream.read(2))
         if packed:
-            raise BadInput(f"{path}: {PROGRAM} reads no {packed}. Unpack it first, or leave --labels out")
+            said = gettext_noop("%(path)s: %(program)s reads no %(packed)s. Unpack it first, or leave --labels out")
+            raise BadInput.of(said, path=path, program=PROGRAM, packed=packed)
 
 
 def apply_labels(report: dict[str, Any]) -> None:
@@ -66,8 +71,9 @@ def labels_of(path: str) -> dict[Conversation, str]:
         ended = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
         if ended.returncode or not table.exists():
             words = (ended.stderr or ended.stdout).strip().splitlines()
-            said = words[-1][:200].replace(str(link), path) if words else f"exit code {ended.returncode}"
-            raise BadInput(f"{path}: {PROGRAM} could not read it ({said}). Leave --labels out")
+            error = words[-1][:200].replace(str(link), path) if words else f"exit code {ended.returncode}"
+            said = gettext_noop("%(path)s: %(program)s could not read it (%(error)s). Leave --labels out")
+            raise BadInput.of(said, path=path, program=PROGRAM, error=error)
         with table.open(encoding="utf-8", errors="replace", newline="") as lines:
             return _largest(_rows(lines, path))
 
@@ -80,7 +86,8 @@ def _rows(lines: Iterable[str], path: str) -> Iterator[Mapping[str, str]]:
     names = head.split(bar)
     missing = [name for name in COLUMNS if name not in names]
     if head and missing:
-        raise BadInput(f"{path}: {PROGRAM} wrote no column {missing[0]}. Use that of Debian's {PACKAGE} (4.2)")
+        said = gettext_noop("%(path)s: %(program)s wrote no column %(column)s. Use that of Debian's %(package)s (4.2)")
+        raise BadInput.of(said, path=path, program=PROGRAM, column=missing[0], package=PACKAGE)
     for row in csv.reader(lines, delimiter=bar, quoting=csv.QUOTE_NONE):
         if len(row) >= len(COLUMNS):
             yield dict(zip(names, row, strict=False))

@@ -21,7 +21,7 @@ from flowguard.sensor.flows_cli import BAD_INPUT, CLEAN, PARTIAL
 from flowguard.sensor.frames import read_frames
 from flowguard.sensor.probe_text import judged_as_text, sending_as_text
 from flowguard.sensor.probing import MOST_PACKETS, MOST_PER_SECOND, Plan, send
-from flowguard.sensor.words import reader_arguments, translator
+from flowguard.sensor.words import error_line, reader_arguments, translator
 from policyhub.domain.errors import BadInput, PolicyHubError
 from policyhub.domain.message import gettext_noop
 from policyhub.domain.qos import parse_dscp
@@ -66,10 +66,8 @@ def run(args: argparse.Namespace) -> int:
     read = translator(args.lang)
     try:
         return {"send": _send, "judge": _judge}[args.probe_command](args, read)
-    except PolicyHubError as error:
-        sys.stderr.write(f"policyhub sensor probe {args.probe_command}: {error.told.read(read)}\n")
-    except native_capture.CaptureError as error:
-        sys.stderr.write(f"policyhub sensor probe {args.probe_command}: {error}\n")
+    except (PolicyHubError, native_capture.CaptureError) as error:
+        sys.stderr.write(f"policyhub sensor probe {args.probe_command}: {error_line(error, read)}\n")
     return BAD_INPUT
 
 

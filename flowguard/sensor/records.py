@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from policyhub.domain.errors import BadInput
+from policyhub.domain.message import gettext_noop
 
 Form = Literal["ndjson", "columns", "ipfix"]
 # What the engine hands over for each format.
@@ -30,7 +31,8 @@ def format_of(path: str, asked: str | None) -> str:
     """ndjson, parquet or ipfix, by what was asked or else by the name. Raises BadInput."""
     found = asked or SUFFIXES.get(Path(path).suffix.lower())
     if not found:
-        raise BadInput(f"--records {path}: no format has this suffix. Use {', '.join(SUFFIXES)}, or say --records-format")
+        said = gettext_noop("--records %(path)s: no format has this suffix. Use %(names)s, or say --records-format")
+        raise BadInput.of(said, path=path, names=", ".join(SUFFIXES))
     return found
 
 
@@ -58,7 +60,8 @@ def record_file(path: str, kind: str) -> Iterator[Callable[[bytes], object]]:
         part.replace(target)
     except OSError as error:
         why = error.strerror or str(error)
-        raise BadInput(f"{path}: cannot be written ({why}). Free space or name another place; nothing was left behind") from None
+        said = gettext_noop("%(path)s: cannot be written (%(why)s). Free space or name another place; nothing was left behind")
+        raise BadInput.of(said, path=path, why=why) from None
     finally:
         with contextlib.suppress(OSError):  # a folder that takes no writes has nothing to remove
             part.unlink(missing_ok=True)
@@ -86,10 +89,12 @@ def refuse_target(path: str, inputs: Iterable[str]) -> None:
     """Raises BadInput for a name that a new file must not take the place of: what is being read, or a device (/dev/null)."""
     target = Path(path)
     if target.exists() and not target.is_file():
-        raise BadInput(f"--records {path}: no ordinary file, and would be replaced by one. Name a file")
+        said = gettext_noop("--records %(path)s: no ordinary file, and would be replaced by one. Name a file")
+        raise BadInput.of(said, path=path)
     read = next((name for name in inputs if os.path.realpath(name) == os.path.realpath(path)), None)
     if read:
-        raise BadInput(f"--records {path}: is read by this run, and would be overwritten. Name another file")
+        said = gettext_noop("--records %(path)s: is read by this run, and would be overwritten. Name another file")
+        raise BadInput.of(said, path=path)
 
 
 def import_arrow() -> Any:
@@ -98,7 +103,8 @@ def import_arrow() -> Any:
         importlib.import_module("pyarrow.parquet")
         return importlib.import_module("pyarrow")
     except ImportError:
-        raise BadInput("Parquet needs pyarrow, which is not installed. Run `pip install 'policyhub[parquet]'`") from None
+        said = gettext_noop("Parquet needs pyarrow, which is not installed. Run `pip install 'policyhub[parquet]'`")
+        raise BadInput.of(said) from None
 
 
 class ParquetWriter:

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from policyhub.domain.check_names import TITLES
 from policyhub.domain.errors import PolicyHubError
 from policyhub.queries.words import GUARDRAILS, WORDS, Text, kept, said, word
 
@@ -30,45 +31,39 @@ PUSH_OUTCOME: dict[str, Text] = {
 RULE_ACTION: dict[str, Text] = {"permit": _("permit"), "deny": _("deny"), "continue": _("goes on")}
 
 # What a check found, and in one sentence why anybody should care.
-CHECKS: dict[str, tuple[Text, Text]] = {
-    "zombie-rule": (_("Rule without hits"), _("No packet matched it over the whole window, and counting is proven.")),
-    "no-hit-evidence": (_("Hits not known"), _("The device does not prove how often this rule matches, so nothing is claimed.")),
-    "shadowed-rule": (_("Shadowed rule"), _("Earlier rules catch everything it would match and do something else.")),
-    "redundant-rule": (_("Redundant rule"), _("Other rules already do the same for everything it would match.")),
-    "coverage-undecided": (
-        _("Coverage not decided"),
-        _("Whether earlier rules catch everything it would match could not be worked out. This does not mean that it is fine."),
+CHECK_REASONS: dict[str, Text] = {
+    "zombie-rule": _("No packet matched it over the whole window, and counting is proven."),
+    "no-hit-evidence": _("The device does not prove how often this rule matches, so nothing is claimed."),
+    "shadowed-rule": _("Earlier rules catch everything it would match and do something else."),
+    "redundant-rule": _("Other rules already do the same for everything it would match."),
+    "coverage-undecided": _(
+        "Whether earlier rules catch everything it would match could not be worked out. This does not mean that it is fine."
     ),
-    "correlated-rules": (_("Rules that overlap"), _("They overlap in part with different actions: their order decides.")),
-    "generalization": (_("Generalisation"), _("A wider rule follows a narrower one with another action.")),
-    "overbroad-rule": (_("Rule too wide"), _("It permits far more addresses or services than a person can vouch for.")),
-    "any-any": (_("Permits everything"), _("Any source to any destination with any service.")),
-    "risky-service": (_("Risky service"), _("It opens a service that is attacked often or carries passwords in clear.")),
-    "expired-rule": (_("Expired rule"), _("Its schedule has ended; it only makes the list longer.")),
-    "disabled-rule": (_("Disabled rule"), _("It does nothing. Delete it when nobody misses it.")),
-    "unused-object": (_("Unused object"), _("No rule refers to it.")),
-    "duplicate-object": (_("Duplicate object"), _("Another object holds the same value.")),
-    "empty-group": (_("Empty group"), _("A rule with an empty group matches nothing, or everything, depending on the platform.")),
-    "unlogged-rule": (_("Rule without log"), _("What it does leaves no trace in the log.")),
-    "mergeable-rules": (_("Rules that can be one"), _("They differ in one field only.")),
-    "undefined-reference": (
-        _("Defined nowhere"),
-        _("A list, object or group is used here that the configuration does not define."),
-    ),
-    "undefined-qos-reference": (
-        _("QoS part defined nowhere"),
-        _("A QoS policy, class or list is used here that the configuration does not define."),
-    ),
-    "shadowed-class": (_("Shadowed class"), _("An earlier class takes all of its packets.")),
-    "unused-class": (_("Unused class"), _("No policy refers to it.")),
-    "ef-without-limit": (_("EF without limit"), _("One job can starve every other priority flow of the port.")),
-    "ef-overcommit": (_("EF overcommitted"), _("The priority queue may take more than the port can keep for others.")),
-    "dscp-trusted-at-edge": (_("Mark trusted at the edge"), _("Whoever sits there may mark himself into the priority queue.")),
-    "class-not-queued": (_("Class without queue"), _("Its packets are classified and then served like all others.")),
-    "unattached-policy": (_("Policy not attached"), _("It is configured but bound to no interface.")),
-    "mark-without-queue": (_("Mark without queue"), _("The mark is written but no queue serves it.")),
-    "host-key-changed": (_("Host key changed"), _("The device answers with another key than the pinned one.")),
+    "correlated-rules": _("They overlap in part with different actions: their order decides."),
+    "generalization": _("A wider rule follows a narrower one with another action."),
+    "overbroad-rule": _("It permits far more addresses or services than a person can vouch for."),
+    "any-any": _("Any source to any destination with any service."),
+    "risky-service": _("It opens a service that is attacked often or carries passwords in clear."),
+    "expired-rule": _("Its schedule has ended; it only makes the list longer."),
+    "disabled-rule": _("It does nothing. Delete it when nobody misses it."),
+    "unused-object": _("No rule refers to it."),
+    "duplicate-object": _("Another object holds the same value."),
+    "empty-group": _("A rule with an empty group matches nothing, or everything, depending on the platform."),
+    "unlogged-rule": _("What it does leaves no trace in the log."),
+    "mergeable-rules": _("They differ in one field only."),
+    "undefined-reference": _("A list, object or group is used here that the configuration does not define."),
+    "undefined-qos-reference": _("A QoS policy, class or list is used here that the configuration does not define."),
+    "shadowed-class": _("An earlier class takes all of its packets."),
+    "unused-class": _("No policy refers to it."),
+    "ef-without-limit": _("One job can starve every other priority flow of the port."),
+    "ef-overcommit": _("The priority queue may take more than the port can keep for others."),
+    "dscp-trusted-at-edge": _("Whoever sits there may mark himself into the priority queue."),
+    "class-not-queued": _("Its packets are classified and then served like all others."),
+    "unattached-policy": _("It is configured but bound to no interface."),
+    "mark-without-queue": _("The mark is written but no queue serves it."),
+    "host-key-changed": _("The device answers with another key than the pinned one."),
 }
+CHECKS: dict[str, tuple[Text, Text]] = {name: (_(TITLES[name]), reason) for name, reason in CHECK_REASONS.items()}
 
 # The colour family of a state; its word carries the meaning, the colour only helps.
 TONES = {

@@ -71,7 +71,7 @@ def _row(finding: Finding, words: Words) -> str:
     severity = finding.severity
     return (
         f'<tr><td><span class="s {severity.value}">{words.severity(severity)}</span></td>'
-        f'<td class="n">{finding.code} {finding.name}</td>'
+        f'<td class="n">{finding.code} {escape(words.check(finding.name))}</td>'
         f"<td><code>{escape(finding.rule or finding.policy)}</code></td><td>{' '.join(map(str, finding.lines[:3]))}</td>"
         f"<td>{escape(words.read(finding.said))}{details}</td></tr>"
     )

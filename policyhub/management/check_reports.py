@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from policyhub.domain.finding import Finding, Severity
-from policyhub.domain.terminal import padded
+from policyhub.domain.terminal import columns, padded
 from policyhub.management.check_audit import Device, Report
 from policyhub.management.check_words import ENGLISH, Words
 from policyhub.management.terminal import plain
@@ -138,7 +138,7 @@ def _rows(findings: Iterable[Finding], words: Words) -> list[str]:
     for finding in findings:
         key = (finding.name, finding.policy, finding.message if finding.name in GROUPED else finding.fingerprint)
         groups.setdefault(key, []).append(finding)
-    width = max([16, *(len(name) for name, _, _ in groups)])
+    width = max([16, *(columns(words.check(name)) for name, _, _ in groups)])
     for group in groups.values():
         first = group[0]
         where = first.rule or first.policy
@@ -148,7 +148,8 @@ def _rows(findings: Iterable[Finding], words: Words) -> list[str]:
         line = words.gettext(" (line %(line)d)") % {"line": first.lines[0]} if first.lines else ""
         place = where if where.startswith(first.policy) else f"{first.policy} / {where}"
         severity = padded(words.severity(first.severity).upper(), 8)
-        rows.append(f"  {severity} {first.code} {first.name:{width}} {plain(place)}{line}: {plain(words.read(first.said))}")
+        name, said = padded(words.check(first.name), width), plain(words.read(first.said))
+        rows.append(f"  {severity} {first.code} {name} {plain(place)}{line}: {said}")
     return rows or [f"  {words.gettext('nothing found')}"]
 
 
@@ -156,7 +157,11 @@ def _advice(report: Report, words: Words) -> list[str]:
     fixes = {finding.name: finding.advice for _, finding in report.findings if finding.severity is not Severity.INFO}
     if not fixes:
         return []
-    return [words.gettext("What to do:"), *(f"  {name}: {words.read(fix)}" for name, fix in sorted(fixes.items())), ""]
+    return [
+        words.gettext("What to do:"),
+        *(f"  {words.check(name)}: {words.read(fix)}" for name, fix in sorted(fixes.items())),
+        "",
+    ]
 
 
 def _sums(report: Report, words: Words) -> str:

@@ -6,6 +6,7 @@ from gettext import NullTranslations, translation
 from pathlib import Path
 
 import policyhub
+from policyhub.domain.check_names import TITLES
 from policyhub.domain.finding import Severity
 from policyhub.domain.message import Message, gettext_noop
 
@@ -40,6 +41,11 @@ class Words:
 
     def severity(self, severity: Severity) -> str:
         return self.gettext(SEVERITIES[severity])
+
+    def check(self, name: str) -> str:
+        """The name itself in English, which is how the manual and --only call it, its title in other languages."""
+        title = TITLES.get(name, name)
+        return name if self.gettext(title) == title else self.gettext(title)
 
 
 ENGLISH = Words()

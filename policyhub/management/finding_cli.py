@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from policyhub.domain.finding import Severity
+from policyhub.domain.message import Message
+from policyhub.domain.terminal import padded
+from policyhub.management.check_words import CATALOGUES, Words
+
+if TYPE_CHECKING:
+    from policyhub.models import Finding
 
 NEEDS_DJANGO = True
 RANK = ("critical", "high", "medium", "low", "info")
@@ -15,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--device", default="")
     listing.add_argument("--name", default="", help="e.g. zombie-rule")
     listing.add_argument("--all", action="store_true", help="with resolved ones")
+    listing.add_argument("--lang", choices=sorted(CATALOGUES), default="en")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,6 +39,18 @@ def run(args: argparse.Namespace) -> int:
     if not args.all:
         rows = rows.exclude(status=Finding.Status.RESOLVED)
     found = sorted(rows, key=lambda row: (RANK.index(row.severity), row.device.name, row.code))
+    words = Words(args.lang)
     for row in found:
-        print(f"{row.severity:8} {row.status:12} {row.code} {row.name:18} {row.device.name:16} {row.rule}: {row.message}")
+        print(_line(row, words))
     return 1 if found else 0
+
+
+def _line(row: Finding, words: Words) -> str:
+    """Columns, then what was found."""
+    said = (row.said or {}).get("message")
+    message = words.read(Message.of(said)) if said else row.message
+    cells = (
+        padded(words.severity(Severity(row.severity)), 8), padded(words.gettext(row.status), 12), row.code,
+        padded(words.check(row.name), 18), padded(row.device.name, 16),
+    )  # fmt: skip
+    return f"{' '.join(cells)} {row.rule}: {message}"

@@ -9,12 +9,14 @@ from types import ModuleType
 
 import pytest
 
+from flowguard.domain import verdict_names
 from flowguard.sensor import (
     behaviour_text,
     carried_text,
     exports_text,
     flows_cli,
     flows_notes,
+    flows_text,
     flows_words,
     neighbours_text,
     path_text,
@@ -113,3 +115,44 @@ def test_what_is_withheld_is_said_in_either_language_and_json_is_english(tmp_pat
     assert f"Losses and delays are withheld: {reason}." in told(capsys, *points)
     assert "不给出丢包和时延:a 的镜像丢失 50.00 %(上限 0.1 %,依据:计数器)。" in told(capsys, *points, "--lang=zh")
     assert json.loads(told(capsys, *points, "--lang=zh", "--format=json"))["path"]["withheld"] == [reason]
+
+
+def failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.run(flows_cli, "flows", list(arguments)) == 2
+    return capsys.readouterr().err
+
+
+def test_errors_are_said_in_chinese_too(tmp_path, capsys):
+    (junk := tmp_path / "junk.pcap").write_bytes(b"no capture at all, but long enough to be looked at")
+    (queues := tmp_path / "queues.json").write_text("{")
+    where = str(write(tmp_path / "a.pcap", [(START, data(1))]))
+    wrong = [
+        [],
+        ["-", "-"],
+        [str(tmp_path)],
+        [str(tmp_path / "none.pcap")],
+        [where, "--realm=x=y"],
+        [where, "--point=nothing"],
+        [where, "--side=a=10.0.0.0/8"],
+        [where, f"--queues={queues}"],
+        [where, "--clock-error=b=1"],
+        [where, "--clock-error=a=x"],
+        [where, "--records=a.xyz"],
+        [where, f"--records={where}.ndjson", "--records-format=ndjson", "--point=b"],
+        [str(junk)],
+        ["--exports", where, "--clock"],
+        ["--labels=ndpi", "-"],
+    ]
+    for arguments in wrong:
+        english, chinese = (failed(capsys, *arguments, f"--lang={lang}") for lang in ("en", "zh"))
+        assert not CHINESE.search(english) and english.count("\n") == chinese.count("\n") == 1, arguments
+        assert CHINESE.search(chinese), chinese
+
+
+def test_verdicts_have_titles_in_chinese_and_their_names_in_english():
+    report = {"verdicts": [], "judging": True}
+    assert verdict_names.TITLES.keys() >= {"class-not-allowed", "mtu-blackhole"}
+    for name in verdict_names.TITLES:
+        assert flows_text.verdict_word(name, translator("en")) == name
+        assert CHINESE.search(flows_text.verdict_word(name, translator("zh")))
+    assert CHINESE.search(flows_text.verdicts_part(report, translator("zh")))

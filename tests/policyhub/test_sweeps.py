@@ -1,6 +1,7 @@
 """Findings live over sweeps: new, still there, gone, back."""
 
 import argparse
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from django.utils import translation
 
 from policyhub.actions import configs, sweeps
 from policyhub.domain.errors import BadInput, UnknownPlatform, WrongState
-from policyhub.management import sweep_cli
+from policyhub.management import finding_cli, sweep_cli
 from policyhub.models import Device, DeviceGroup, Finding, Realm, Sweep
 from policyhub.queries.home import standing
 from policyhub.queries.schedules import MESSAGE_LATE, SWEEP_SILENT, due_sweeps
@@ -197,3 +198,17 @@ def test_the_same_text_twice_is_one_snapshot_and_another_platform_is_refused():
     assert "192.0.2" not in fw.snapshots.get().text_envelope
     with pytest.raises(UnknownPlatform):
         keep(device("odd", "no_such_os"), CLEAN)
+
+
+def test_findings_are_listed_in_either_language(capsys):
+    keep(device(), SHADOWED)
+    sweep()
+    parser = argparse.ArgumentParser()
+    finding_cli.add_arguments(parser)
+    english, chinese = [], []
+    for lang, lines in (("en", english), ("zh", chinese)):
+        assert finding_cli.run(parser.parse_args(["list", "--lang", lang])) == 1
+        lines += capsys.readouterr().out.splitlines()
+    row = next(number for number, line in enumerate(english) if "shadowed-rule" in line)
+    assert not any(line for line in english if re.search("[\u4e00-\u9fff]", line)) and len(english) == len(chinese)
+    assert "被遮蔽的规则" in chinese[row] and "shadowed-rule" not in chinese[row] and "新" in chinese[row]
