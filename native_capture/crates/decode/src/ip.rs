@@ -7,7 +7,13 @@ use crate::{be16, be32, transport};
 /// Longest chain of IPv6 extension headers that is followed.
 const MAX_EXTENSIONS: usize = 16;
 
-#[inline]
+/// As [`parse_v4`], where that stands in nobody's way.
+#[inline(never)]
+pub(crate) fn some_v4(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    parse_v4(bytes, at, packet)
+}
+
+#[inline(always)]
 pub(crate) fn parse_v4(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = |reason| DecodeError::new(Layer::Ipv4, reason, at);
     let h: &[u8; 20] = bytes.get(at..at + 20).and_then(|h| h.try_into().ok()).ok_or(fail(Reason::Short))?;

@@ -42,7 +42,7 @@ pub fn decode(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8]) -> Packet {
 }
 
 /// As [`decode`], into a `packet` that is as by default.
-#[inline]
+#[inline(always)]
 pub fn decode_into(link: u32, ts_ns: u64, frame_len: u32, bytes: &[u8], packet: &mut Packet) {
     packet.ts_ns = ts_ns;
     packet.frame_len = frame_len;

@@ -10,7 +10,7 @@ use crate::{be16, ip, pause, roce, wireless};
 /// More tags than this are an attack or garbage; real stacks have at most three.
 const MAX_TAGS: usize = 8;
 
-#[inline]
+#[inline(always)]
 pub(crate) fn parse(link: u32, bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
     match (link, bytes.get(12..14)) {
         // Nearly every frame of nearly every capture.
@@ -71,7 +71,7 @@ fn ppp(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
     let protocol = if first & 1 != 0 { u16::from(first) } else { short(be16(bytes, at), Layer::Link, at)? };
     at += if first & 1 != 0 { 1 } else { 2 };
     match protocol {
-        0x0021 => ip::parse_v4(bytes, at, packet),
+        0x0021 => ip::some_v4(bytes, at, packet),
         0x0057 => ip::parse_v6(bytes, at, packet),
         0x0281 | 0x0283 => mpls(bytes, at, packet),
         _ => Ok(()),
@@ -81,7 +81,7 @@ fn ppp(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
 /// Two address bytes (RFC 2427): NLPID 0xcc is IPv4, 0x8e IPv6, 0x80 SNAP.
 fn frame_relay(bytes: &[u8], packet: &mut Packet) -> Result<(), DecodeError> {
     match bytes.get(2..) {
-        Some([0x03, 0xcc, ..]) => ip::parse_v4(bytes, 4, packet),
+        Some([0x03, 0xcc, ..]) => ip::some_v4(bytes, 4, packet),
         Some([0x03, 0x8e, ..]) => ip::parse_v6(bytes, 4, packet),
         Some([0x03, 0x00, 0x80, 0, 0, 0, ..]) => ethertype(bytes, 8, packet),
         Some([0x08, 0x00, ..] | [0x86, 0xdd, ..]) => ethertype(bytes, 2, packet),
@@ -97,7 +97,7 @@ pub(crate) fn short<T>(value: Option<T>, layer: Layer, at: usize) -> Result<T, D
 /// BSD loopback and raw IP: the version nibble decides; anything else (e.g. another address family) is not IP.
 fn raw_ip(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     match short(bytes.get(at), Layer::Link, at)? >> 4 {
-        4 => ip::parse_v4(bytes, at, packet),
+        4 => ip::some_v4(bytes, at, packet),
         6 => ip::parse_v6(bytes, at, packet),
         _ => Ok(()),
     }
@@ -113,11 +113,11 @@ pub(crate) fn ethertype(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<
 fn by_ethertype(mut kind: u16, bytes: &[u8], mut at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     for _ in 0..=MAX_TAGS {
         match kind {
-            0x0800 => return ip::parse_v4(bytes, at, packet),
+            0x0800 => return ip::some_v4(bytes, at, packet),
             0x86dd => return ip::parse_v6(bytes, at, packet),
             // PPPoE session (RFC 2516): six bytes, then the PPP protocol.
             0x8864 => match short(be16(bytes, at + 6), Layer::Link, at)? {
-                0x0021 => return ip::parse_v4(bytes, at + 8, packet),
+                0x0021 => return ip::some_v4(bytes, at + 8, packet),
                 0x0057 => return ip::parse_v6(bytes, at + 8, packet),
                 _ => return Ok(()),
             },

@@ -44,17 +44,25 @@ fn other(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<
     }
 }
 
+#[inline]
 fn udp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
-    ports(bytes, at, Layer::Udp, packet)?;
-    packet.checksum = be16(bytes, at + 6).ok_or(DecodeError::new(Layer::Udp, Reason::Short, at))?;
-    packet.payload_len = length.saturating_sub(8) as u32;
+    let Some(h) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
+        ports(bytes, at, Layer::Udp, packet)?;
+        return Err(DecodeError::new(Layer::Udp, Reason::Short, at));
+    };
+    packet.sport = u16::from_be_bytes([h[0], h[1]]);
+    packet.dport = u16::from_be_bytes([h[2], h[3]]);
+    packet.has_transport = true;
+    packet.checksum = u16::from_be_bytes([h[6], h[7]]);
+    let length = length.saturating_sub(8);
+    packet.payload_len = length as u32;
     payload(at + 8, packet);
     if packet.dport == roce::ROCE_V2_PORT && packet.proto == proto::UDP {
-        return roce::bth(bytes, at + 8, length.saturating_sub(8), packet);
+        return roce::bth(bytes, at + 8, length, packet);
     }
     tunnel::udp(bytes, at + 8, packet);
     if packet.tunnel == Tunnel::None {
-        rtp::note(bytes, at + 8, length.saturating_sub(8), packet);
+        rtp::note(bytes, at + 8, length, packet);
     }
     Ok(())
 }

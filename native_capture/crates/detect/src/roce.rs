@@ -4,7 +4,7 @@
 //! a refusal for a sequence error, or the packets sent again (go-back-N). docs/verdicts.md.
 
 use nc_decode::{Acknowledge, Packet, NO_VLAN};
-use nc_flow::{FlowKey, Psn, QpFlow, RoceEnds, RoceEvent, RoceTable};
+use nc_flow::{fetch, FlowKey, Psn, QpFlow, RoceEnds, RoceEvent, RoceTable};
 
 use crate::figure::Figure;
 use crate::judge::{Joins, Note, ROCE_V1};
@@ -35,27 +35,30 @@ impl Share {
     }
 }
 
-/// What is remembered of one flow. `first_mark`: of its first data packet.
+/// What is remembered of one flow. `first_mark`: of its first data packet. What nearly all packets need stands first, in a cache line.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 struct State {
     second: u64,
     data: u64,
+    first_mark: Option<u8>,
+    /// Its last packet was the next one, and nothing is remembered of those before.
+    is_calm: bool,
+    /// Its receiver was not ready: what it sends again was not lost.
+    is_refused: bool,
+    stuck: Option<Name>,
+    psn: u32,
+    rounds: u32,
+    again: u64,
+    naks: u64,
     ce: Share,
     not_ect: Share,
     other: Share,
     cnp: Share,
-    first_mark: Option<u8>,
-    naks: u64,
-    again: u64,
     again_bytes: u64,
     filled: u64,
     filled_bytes: u64,
     missing: u64,
-    psn: u32,
-    rounds: u32,
-    stuck: Option<Name>,
-    /// Its receiver was not ready: what it sends again was not lost.
-    is_refused: bool,
 }
 
 /// What is noted, before it is known of whom.
@@ -81,8 +84,17 @@ impl RoceJudge {
         self.states.clear();
     }
 
+    /// Bring near what is remembered of a flow.
+    #[inline]
+    pub fn fetch(&self, number: u32) {
+        if let Some(state) = self.states.get(number as usize) {
+            fetch(&state.second);
+        }
+    }
+
     /// Judge one packet that the table has accounted. `is_first`: no other point showed it before. What is found goes to `sink`
     /// without the number of its sender's identity.
+    #[inline]
     pub fn judge(
         &mut self,
         table: &RoceTable,
@@ -91,19 +103,36 @@ impl RoceJudge {
         is_first: bool,
         sink: &mut dyn FnMut(Note<'_>),
     ) {
-        let flow = table.flow(event.number);
-        if flow.ends.tunnel != 0 {
+        if table.flow(event.number).ends.tunnel != 0 {
             return; // the addresses are those of the tunnel's ends, not of who is to blame
         }
         let count = event.number as usize + 1;
         if self.states.len() < count {
             self.states.resize_with(count, State::default);
         }
+        let is_quiet = !speaks(event) || self.is_plain_answer(table, event);
         let state = &mut self.states[event.number as usize];
         state.begin(packet.ts_ns / SECOND);
         if event.is_data {
             state.first_mark.get_or_insert(packet.dscp);
         }
+        if is_quiet && state.is_usual(event, packet) {
+            state.data += u64::from(event.is_data);
+        } else {
+            self.look_closely(table, event, packet, is_first, sink);
+        }
+    }
+
+    #[inline(never)]
+    fn look_closely(
+        &mut self,
+        table: &RoceTable,
+        event: &RoceEvent,
+        packet: &Packet,
+        is_first: bool,
+        sink: &mut dyn FnMut(Note<'_>),
+    ) {
+        let flow = table.flow(event.number);
         // Other points may show the flow with another mark: it is known by that which its sender gave it.
         let origin = table.origin(event.number) as usize;
         let mark = self.states.get(origin).and_then(|state| state.first_mark).unwrap_or(packet.dscp);
@@ -115,9 +144,17 @@ impl RoceJudge {
         if event.is_data {
             state.marks(packet, &mut tell);
         }
-        if is_first && (event.acknowledge.is_some() || event.is_cnp) {
+        if is_first && speaks(event) && !self.is_plain_answer(table, event) {
             self.answer(table, event, packet, sink);
         }
+    }
+
+    /// An acknowledgement of what was sent once: nothing can be told of it.
+    fn is_plain_answer(&self, table: &RoceTable, event: &RoceEvent) -> bool {
+        let flow = table.flow(event.number);
+        let sender = || self.states.get(table.origin(flow.peer) as usize);
+        let sent_again = table.peer(flow).is_some() && sender().is_some_and(|state| state.again > 0);
+        event.acknowledge == Some(Acknowledge::Ack) && !sent_again
     }
 
     /// A packet that speaks about the other direction.
@@ -141,11 +178,11 @@ impl RoceJudge {
                 return state.sent_again(Name::RoceLoss, sent, &mut tell);
             }
             (Some(Acknowledge::SequenceError), state) => {
-                state.into_iter().for_each(|state| state.naks += 1);
+                state.into_iter().for_each(|state| (state.naks, state.is_calm) = (state.naks + 1, false));
                 (Name::RoceLoss, Severity::High, "sequence-nak", Figure::SequenceNaks)
             }
             (Some(Acknowledge::Rnr), state) => {
-                state.into_iter().for_each(|state| state.is_refused = true);
+                state.into_iter().for_each(|state| (state.is_refused, state.is_calm) = (true, false));
                 (Name::RoceRnr, Severity::Medium, "receiver-not-ready", Figure::RnrNaks)
             }
             _ if event.is_cnp => (Name::RoceCongested, Severity::Medium, "notifications", Figure::Notifications),
@@ -159,6 +196,11 @@ impl RoceJudge {
     }
 }
 
+/// About the other direction.
+fn speaks(event: &RoceEvent) -> bool {
+    event.acknowledge.is_some() || event.is_cnp
+}
+
 impl State {
     /// Shares are those of one second.
     fn begin(&mut self, second: u64) {
@@ -167,6 +209,14 @@ impl State {
             self.data = 0;
             (self.ce, self.not_ect, self.other, self.cnp) = Default::default();
         }
+    }
+
+    /// Next in its sequence, if it has one, and marked as such packets should be: nothing but a packet more.
+    #[inline]
+    fn is_usual(&self, event: &RoceEvent, packet: &Packet) -> bool {
+        let is_next = event.psn == Psn::None || event.psn == Psn::Next && self.is_calm;
+        let is_transport = matches!(packet.ecn, 1 | 2) && self.first_mark == Some(packet.dscp);
+        is_next && (!event.is_data || is_transport && !packet.is_roce_v1)
     }
 
     /// Packets sent again are told when the flow goes on, or goes on sending nothing else.
@@ -178,6 +228,7 @@ impl State {
         packet: &Packet,
         tell: &mut dyn FnMut(Found<'_>),
     ) {
+        self.is_calm = psn == Psn::Next || psn == Psn::None && self.is_calm;
         match psn {
             Psn::None => {}
             Psn::Repeated if self.is_refused => {}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use nc_correlate::{identity_of, Again, Gone, Look, Matcher, Sighting};
 use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Place, Verdict};
-use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures, TcpEvent, TcpTracker};
+use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures, TcpEvent, TcpTracker, NO_QP};
 
 use crate::account::{is_judged, note, Breach, Ground};
 use crate::clocks::Clocks;
 use crate::fabric::Fabric;
-use crate::flows::{look_ahead, Flows};
+use crate::flows::{look_ahead, stages, Flows};
 use crate::inside::Inside;
 use crate::limits::Limits as Used;
 use crate::names::Names;
@@ -70,6 +70,8 @@ pub(crate) struct Core {
     pub sweep: usize,
     next_tick_ns: u64,
     second: Option<u64>,
+    /// Points are compared with each other, or rows, queues or limits are kept.
+    is_watched: bool,
     /// Packets seen at one point only whose window had not passed when the capture ended.
     pub unsettled: u64,
 }
@@ -106,6 +108,7 @@ impl Core {
             sweep: size.sweep,
             next_tick_ns: 0,
             second: None,
+            is_watched: several || size.observe,
             unsettled: 0,
         }
     }
@@ -125,6 +128,7 @@ impl Core {
             matcher.set_window(bundle.match_window_ms * 1_000_000);
         }
         self.limits = Used::of(&bundle);
+        self.is_watched |= !self.limits.is_empty();
         self.judge.set_bundle(Arc::clone(&bundle));
         self.ground = Arc::new(Ground {
             places: self.judge.places().to_vec(),
@@ -141,51 +145,82 @@ impl Core {
             queues.speed_of(point).into_iter().for_each(|bps| pauses.set_speed(bps));
         }
         self.queues = Some(queues);
+        self.is_watched = true;
     }
 
     /// As [`look_ahead`], of a point that stands alone.
     #[inline]
     pub fn look_ahead(&self, number: u16, packets: &[Packet], turn: usize, ahead: &mut Vec<Ahead>) {
-        look_ahead(self.flows.tables(), self.points[usize::from(number)].realm, packets, turn, ahead);
+        let realm = self.points[usize::from(number)].realm;
+        look_ahead(self.flows.tables(), realm, packets, turn, ahead);
+        if self.fabric.table.is_empty() {
+            return;
+        }
+        let [.., more] = stages(turn, packets.len());
+        for (packet, ahead) in packets[more.clone()].iter().zip(&mut ahead[more]).filter(|(packet, _)| packet.has_bth) {
+            if let Some(table) = self.flows.tables().get(ahead.place()) {
+                ahead.qp = table.qp(ahead);
+                self.fabric.fetch(ahead.qp, packet.opcode);
+            }
+        }
     }
 
     /// Account one frame of point `number`. Frames must come in order of time.
     pub fn packet(&mut self, number: u16, packet: &Packet) {
-        self.account(number, packet, None);
+        self.account(number, packet, &Ahead::NOTHING);
     }
 
     /// `ahead`: what was worked out of it before.
-    #[inline]
-    pub fn account(&mut self, number: u16, packet: &Packet, ahead: Option<&Ahead>) {
+    #[inline(always)]
+    pub fn account(&mut self, number: u16, packet: &Packet, ahead: &Ahead) {
         self.begin(number, packet);
         if !packet.is_ip() {
             return;
         }
-        if let Some(ahead) = ahead.filter(|ahead| ahead.is_something() && self.matcher.is_none()) {
-            let shard = ahead.place();
-            let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
-            return self.account_alone(shard, seen, number, packet);
+        if self.matcher.is_some() {
+            return self.account_among(number, packet);
         }
+        let looked_up;
+        let ahead = match ahead.is_something() {
+            true => ahead,
+            false => {
+                looked_up = self.look_up(number, packet);
+                &looked_up
+            }
+        };
+        let shard = ahead.place();
+        let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
+        let (flow, event) = self.note(shard, seen, number, packet);
+        self.count_tcp(number, packet, event);
+        if self.is_watched {
+            self.hold_against(self.flows.number(shard, flow), number, packet);
+        }
+        if packet.has_bth {
+            let qp = self.rdma(number, packet, true, ahead.qp);
+            if qp != ahead.qp && flow != NO_FLOW {
+                self.flows.tables_mut()[shard].set_qp(flow, qp);
+            }
+        }
+    }
+
+    /// Where other points may show the packet again.
+    fn account_among(&mut self, number: u16, packet: &Packet) {
         let point = &mut self.points[usize::from(number)];
         let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
-        let Some(matcher) = &mut self.matcher else {
-            let shard = self.flows.shard_of(&key);
-            let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
-            return self.account_alone(shard, seen, number, packet);
-        };
         let id = identity_of(packet, key.realm, &self.hashers);
+        let Some(matcher) = &mut self.matcher else { return };
         let sighting = matcher.sight(id, number, packet);
         if let Some(tracker) = point.tracker.as_mut().filter(|_| packet.is_tcp()) {
             let event = tracker.observe(key, packet);
             self.count_tcp(number, packet, event);
         }
         if packet.has_bth {
-            self.fabric(number, packet, sighting == Sighting::First);
+            self.rdma(number, packet, sighting == Sighting::First, NO_QP);
         }
         match sighting {
             Sighting::Again(again) => self.again(number, packet, &again),
             Sighting::First => {
-                let flow = self.first(key, number, packet);
+                let flow = self.first(&key, number, packet);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.remember(id, number, packet, flow);
                 }
@@ -193,73 +228,61 @@ impl Core {
         }
     }
 
-    /// Whether packets are counted and judged by themselves: no point is compared with another, no rows, queues or limits are kept.
-    pub fn is_plain(&self) -> bool {
-        let watches = self.matcher.is_some() || self.queues.is_some() || !self.limits.is_empty();
-        !watches && self.observers.is_empty()
-    }
-
-    /// As [`Core::account`], where that [is so](Core::is_plain) and the packet wakes nobody ([`Core::is_due`]).
-    #[inline]
-    pub fn account_plain(&mut self, number: u16, packet: &Packet, ahead: &Ahead) {
+    /// What comes before a packet's flow: time goes on, the point counts it; all of a frame without IP.
+    #[inline(always)]
+    pub fn begin(&mut self, number: u16, packet: &Packet) {
         self.now_ns = self.now_ns.max(packet.ts_ns);
-        let point = &mut self.points[usize::from(number)];
-        point.count(packet);
-        if ahead.is_something() {
-            let shard = ahead.place();
-            let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
-            self.account_alone(shard, seen, number, packet);
-        } else if packet.is_ip() {
-            let key = FlowKey::of(packet, point.realm, self.fragments.ports(packet));
-            let shard = self.flows.shard_of(&key);
-            let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
-            self.account_alone(shard, seen, number, packet);
-        } else if packet.has_bth || packet.stop != Stop::None {
-            self.fabric(number, packet, true);
+        if self.is_watched || self.now_ns >= self.next_tick_ns {
+            self.wake(number, packet);
+        }
+        self.points[usize::from(number)].count(packet);
+        if !packet.is_ip() {
+            self.count_other(number, packet);
         }
     }
 
-    /// What comes before a packet's flow: time goes on, the point counts it; all of a frame without IP.
-    #[inline]
-    pub fn begin(&mut self, number: u16, packet: &Packet) {
-        self.advance(packet.ts_ns);
-        let point = &mut self.points[usize::from(number)];
+    /// Who does not wait for every packet is told of its time, who does of the packet.
+    #[inline(never)]
+    fn wake(&mut self, number: u16, packet: &Packet) {
+        self.advance();
+        let point = &self.points[usize::from(number)];
         if let Some(queues) = self.queues.as_mut().filter(|_| point.packets == 0) {
             queues.begin(number, packet.ts_ns);
         }
-        point.count(packet);
-        if !packet.is_ip() {
-            if packet.has_bth || packet.stop != Stop::None {
-                self.fabric(number, packet, true);
-            }
-        } else if let Some(observer) = self.observers.get_mut(usize::from(number)) {
+        if let Some(observer) = self.observers.get_mut(usize::from(number)).filter(|_| packet.is_ip()) {
             observer.count(packet);
         }
     }
 
-    /// The rest, where no other point may show the packet again. `seen`: what the table of this shard says.
-    #[inline(always)]
-    fn account_alone(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) {
-        let (flow, event) = self.note(shard, seen, number, packet);
-        self.count_tcp(number, packet, event);
-        if self.queues.is_some() || !self.limits.is_empty() {
-            self.hold_against(self.flows.number(shard, flow), number, packet);
+    #[cold]
+    fn count_other(&mut self, number: u16, packet: &Packet) {
+        if packet.stop != Stop::None {
+            self.stop(number, packet);
         }
         if packet.has_bth {
-            self.fabric(number, packet, true);
+            self.rdma(number, packet, true, NO_QP);
         }
     }
 
+    /// What [`look_ahead`] does not work out: of fragments.
+    #[cold]
+    fn look_up(&mut self, number: u16, packet: &Packet) -> Ahead {
+        let realm = self.points[usize::from(number)].realm;
+        self.flows.look_up(&FlowKey::of(packet, realm, self.fragments.ports(packet)))
+    }
+
     /// A packet that no other point showed before: its flow.
-    fn first(&mut self, key: FlowKey, number: u16, packet: &Packet) -> u32 {
-        let shard = self.flows.shard_of(&key);
-        let seen = self.flows.tables_mut()[shard].observe(key, number, packet);
+    fn first(&mut self, key: &FlowKey, number: u16, packet: &Packet) -> u32 {
+        let ahead = self.flows.look_up(key);
+        let shard = ahead.place();
+        let seen = self.flows.tables_mut()[shard].observe_unmet(&ahead, number, packet);
         let flow = self.note(shard, seen, number, packet).0;
         let flow = self.flows.number(shard, flow);
         self.hold_against(flow, number, packet);
         flow
     }
 
+    /// `seen`: what the table of this shard says. Returns the flow there, and what the packet counts as.
     #[inline(always)]
     fn note(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) -> (u32, TcpEvent) {
         let Self { flows, ground, judge, points, verdicts, .. } = self;
@@ -346,8 +369,7 @@ impl Core {
     }
 
     /// Packet time goes on.
-    fn advance(&mut self, ts_ns: u64) {
-        self.now_ns = self.now_ns.max(ts_ns);
+    fn advance(&mut self) {
         if !self.observers.is_empty() {
             self.roll(self.now_ns / SECOND);
         }

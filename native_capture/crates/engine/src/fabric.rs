@@ -1,9 +1,9 @@
 //! RDMA connections and pause frames of all points: counted, and judged.
 
 use nc_correlate::Gone;
-use nc_decode::{Packet, Stop};
+use nc_decode::Packet;
 use nc_detect::{thresholds, Figure, Joins, Name, Note, RoceJudge, Severity};
-use nc_flow::{FlowKey, PauseMeter, PauseSecond, RoceEnds, RoceTable, WHOLE_LINK};
+use nc_flow::{FlowKey, PauseMeter, PauseSecond, RoceTable, NO_QP, WHOLE_LINK};
 use serde_json::json;
 
 use crate::core::Core;
@@ -37,6 +37,13 @@ impl Fabric {
         self.table.overflow() + self.pauses.iter().map(PauseMeter::overflow).sum::<u64>()
     }
 
+    /// Bring near what a packet with this opcode will touch of the flow that may be its own.
+    #[inline]
+    pub fn fetch(&self, guess: u32, opcode: u8) {
+        self.table.fetch(guess, opcode);
+        self.judge.fetch(guess);
+    }
+
     /// Called now and then: room for new flows.
     pub fn tidy(&mut self, now_ns: u64) {
         if self.table.overflow() > self.overflow {
@@ -48,19 +55,19 @@ impl Fabric {
 }
 
 impl Core {
-    /// A frame with a base transport header, or one that stops a sender. `is_first`: no other point showed it before.
-    pub(crate) fn fabric(&mut self, number: u16, packet: &Packet, is_first: bool) {
-        if packet.stop != Stop::None {
-            let begun_ns = self.points[usize::from(number)].first_ns.unwrap_or(packet.ts_ns);
-            self.fabric.second.get_or_insert(packet.ts_ns / SECOND);
-            self.fabric.pauses[usize::from(number)].observe(packet, begun_ns);
-        }
-        if !packet.has_bth {
-            return;
-        }
+    /// A frame that stops a sender.
+    #[cold]
+    pub(crate) fn stop(&mut self, number: u16, packet: &Packet) {
+        let begun_ns = self.points[usize::from(number)].first_ns.unwrap_or(packet.ts_ns);
+        self.fabric.second.get_or_insert(packet.ts_ns / SECOND);
+        self.fabric.pauses[usize::from(number)].observe(packet, begun_ns);
+    }
+
+    /// A frame with a base transport header. `is_first`: no other point showed it before; `guess`: what its flow may be. Returns what it is.
+    #[inline(never)]
+    pub(crate) fn rdma(&mut self, number: u16, packet: &Packet, is_first: bool, guess: u32) -> u32 {
         let realm = self.points[usize::from(number)].realm;
-        let ends = RoceEnds::of(packet, number, realm);
-        let Some(event) = self.fabric.table.observe(ends, packet) else { return };
+        let Some(event) = self.fabric.table.observe((number, realm), packet, guess) else { return NO_QP };
         let Self { fabric, judge, ground, verdicts, .. } = self;
         fabric.judge.judge(&fabric.table, &event, packet, is_first, &mut |mut note| {
             let find = |bundle: &std::sync::Arc<nc_detect::Bundle>| {
@@ -69,6 +76,7 @@ impl Core {
             note.who = judge.bundle().map_or(0, find);
             judge.note(note, verdicts);
         });
+        event.number
     }
 
     /// A packet of a flow that passes other points as well was seen at `point` only: it tells where, if its connection lost some.

@@ -44,10 +44,12 @@ impl Flows {
         Self { tables: (0..shards).map(|_| FlowTable::new(each)).collect(), bits: shards.trailing_zeros() }
     }
 
-    /// The table of this direction and of the other one.
-    #[inline]
-    pub fn shard_of(&self, key: &FlowKey) -> usize {
-        shard_of(key, self.tables.len())
+    /// What is known of a packet before it is counted, where nothing was brought near.
+    pub fn look_up(&self, key: &FlowKey) -> Ahead {
+        let shard = shard_of(key, self.tables.len());
+        let mut ahead = self.tables[shard].look_up(key);
+        ahead.set_place(shard);
+        ahead
     }
 
     pub fn tables(&self) -> &[FlowTable] {
@@ -193,6 +195,12 @@ pub(crate) fn accounted(turn: usize, packets: usize) -> Range<usize> {
     group(turn, STEPS, packets)
 }
 
+/// The packets with which each step is taken in this turn.
+#[inline]
+pub(crate) fn stages(turn: usize, packets: usize) -> [Range<usize>; STEPS] {
+    std::array::from_fn(|step| group(turn, step, packets))
+}
+
 #[inline]
 fn group(turn: usize, back: usize, packets: usize) -> Range<usize> {
     let begin = |turn: usize| (turn.saturating_sub(back) * GROUP).min(packets);
@@ -203,23 +211,24 @@ fn group(turn: usize, back: usize, packets: usize) -> Range<usize> {
 /// brought; each turn takes one step with each of three groups, while another one is accounted. `ahead`: what was worked out of each packet.
 #[inline]
 pub(crate) fn look_ahead(tables: &[FlowTable], realm: u16, packets: &[Packet], turn: usize, ahead: &mut Vec<Ahead>) {
-    if turn == 0 {
-        ahead.clear();
+    if ahead.len() < packets.len() {
+        ahead.resize(packets.len(), Ahead::NOTHING);
     }
-    for packet in &packets[group(turn, 0, packets.len())] {
-        let mut one = Ahead::NOTHING;
-        if Ahead::is_for(packet) {
-            one = Ahead::of_packet(packet, realm);
-            let place = share(one.sums(), tables.len());
-            one.set_place(place);
-            tables[place].ahead(&mut one);
+    let [begun, met, more] = stages(turn, packets.len());
+    for (packet, one) in packets[begun.clone()].iter().zip(&mut ahead[begun]) {
+        if !Ahead::is_for(packet) {
+            *one = Ahead::NOTHING;
+            continue;
         }
-        ahead.push(one);
+        *one = Ahead::of_packet(packet, realm);
+        let place = share(one.sums(), tables.len());
+        one.set_place(place);
+        tables[place].ahead(one);
     }
-    for one in ahead[group(turn, 1, packets.len())].iter_mut().filter(|one| one.is_something()) {
+    for one in ahead[met].iter_mut().filter(|one| one.is_something()) {
         tables[one.place()].meet(one);
     }
-    for one in ahead[group(turn, 2, packets.len())].iter().filter(|one| one.is_something()) {
+    for one in ahead[more].iter().filter(|one| one.is_something()) {
         tables[one.place()].meet_more(one);
     }
 }
@@ -253,8 +262,8 @@ mod tests {
         let mut counts = [0; SHARDS];
         for host in 0..4_000_u32 {
             let key = key(u128::from(0x0a00_0000 + host), 0x0a01_0001, 40_000 + (host % 7) as u16, 443);
-            let shard = flows.shard_of(&key);
-            assert_eq!(shard, flows.shard_of(&FlowKey { vlan: 3, ..key.reversed() }));
+            let shard = flows.look_up(&key).place();
+            assert_eq!(shard, flows.look_up(&FlowKey { vlan: 3, ..key.reversed() }).place());
             counts[shard] += 1;
         }
         assert!(counts.iter().all(|count| (350..650).contains(count)), "{counts:?}");

@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 
 /// Different VLAN stacks, tunnel ids or errors that are told apart at one point; more are counted together.
 const MOST: usize = 4_096;
+/// Kinds of acknowledgements.
+const ACKNOWLEDGES: [&str; 4] = ["ack", "nak", "rnr", "sequence-error"];
 
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Sum {
@@ -40,7 +42,7 @@ pub(crate) struct Layers {
     pub tunnels: BTreeMap<(&'static str, u32), u64>,
     pub opcodes: Box<[u64; 256]>,
     pub roce_v1: u64,
-    pub acknowledges: BTreeMap<&'static str, u64>,
+    acknowledges: [u64; ACKNOWLEDGES.len()],
     pub pfc: Stops,
     pub pause: Stops,
     pub errors: BTreeMap<String, u64>,
@@ -58,7 +60,7 @@ impl Default for Layers {
             tunnels: BTreeMap::new(),
             opcodes: Box::new([0; 256]),
             roce_v1: 0,
-            acknowledges: BTreeMap::new(),
+            acknowledges: [0; ACKNOWLEDGES.len()],
             pfc: Stops::default(),
             pause: Stops::default(),
             errors: BTreeMap::new(),
@@ -127,12 +129,12 @@ impl Layers {
         self.opcodes[usize::from(packet.opcode)] += 1;
         if has_aeth(packet.opcode) {
             let kind = match Acknowledge::of(packet.syndrome) {
-                Acknowledge::Ack => "ack",
-                Acknowledge::Rnr => "rnr",
-                Acknowledge::SequenceError => "sequence-error",
-                Acknowledge::Nak(_) => "nak",
+                Acknowledge::Ack => 0,
+                Acknowledge::Nak(_) => 1,
+                Acknowledge::Rnr => 2,
+                Acknowledge::SequenceError => 3,
             };
-            *self.acknowledges.entry(kind).or_default() += 1;
+            self.acknowledges[kind] += 1;
         }
     }
 
@@ -227,7 +229,7 @@ struct RdmaRow<'a> {
     v1: u64,
     opcodes: Counted<'a>,
     cnp: u64,
-    acknowledges: &'a BTreeMap<&'static str, u64>,
+    acknowledges: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Serialize)]
@@ -259,7 +261,7 @@ impl Layers {
                 v1: self.roce_v1,
                 opcodes: Counted(&self.opcodes[..]),
                 cnp: self.cnp(),
-                acknowledges: &self.acknowledges,
+                acknowledges: ACKNOWLEDGES.into_iter().zip(self.acknowledges).filter(|(_, count)| *count > 0).collect(),
             },
             pfc: self.pfc.row(),
             pause: self.pause.row(),

@@ -8,7 +8,7 @@ use crate::carried::{carried, Carried};
 use crate::neighbours::{neighbour, Neighbour};
 
 /// `packet`: as it is by default.
-#[inline]
+#[inline(always)]
 pub(crate) fn look(frame: &Frame<'_>, signatures: &Signatures, packet: &mut Packet) {
     decode_into(frame.link, frame.ts_ns, frame.frame_len, frame.bytes, packet);
     packet.signature = signatures.sight(packet, frame.bytes);

@@ -307,7 +307,7 @@ impl Run {
 
     /// One file alone is taken in its own order, a handful of packets at a time.
     fn alone(&mut self, input: &mut Input, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        let (mut ahead, is_plain) = (Vec::with_capacity(BATCH), self.core.is_plain());
+        let mut ahead = Vec::with_capacity(BATCH);
         loop {
             let Few { packets, mut carried } = input.next(BATCH, &mut self.core.names);
             if packets.is_empty() {
@@ -317,14 +317,10 @@ impl Run {
                 self.core.look_ahead(0, packets, turn, &mut ahead);
                 for place in accounted(turn, packets.len()) {
                     let (packet, ahead) = (&packets[place], &ahead[place]);
-                    let is_due = self.core.is_due(packet.ts_ns);
-                    if is_due {
+                    if self.core.is_due(packet.ts_ns) {
                         self.drain(sink)?;
                     }
-                    match is_plain && !is_due {
-                        true => self.core.account_plain(0, packet, ahead),
-                        false => self.core.account(0, packet, Some(ahead)),
-                    }
+                    self.core.account(0, packet, ahead);
                     if packet.tunnel != Tunnel::None {
                         carried.of(place).for_each(|inner| self.core.carried(0, inner));
                     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{scope, Builder};
 
 use nc_decode::{Packet, Tunnel};
-use nc_flow::{Ahead, FlowKey, FlowTable, Fragments, TcpCounts, TcpEvent};
+use nc_flow::{Ahead, FlowKey, FlowTable, Fragments, TcpCounts, TcpEvent, NO_QP};
 
 use crate::account::{note, Breach, Ground};
 use crate::carried::Carried;
@@ -367,7 +367,7 @@ impl Slot {
                 found[shard] += 1;
             }
             if packet.is_ip() && packet.has_bth {
-                core.fabric(0, packet, true);
+                core.rdma(0, packet, true, NO_QP);
             }
             while let Some((_, inner)) = carried.next_if(|(at, _)| *at == place) {
                 core.carried(0, inner);

@@ -26,29 +26,41 @@ pub(crate) struct Point {
     pub seconds: Seconds,
 }
 
-/// Bytes of each mark in the last whole seconds.
-pub(crate) struct Seconds([(u64, [u64; 64]); SECONDS]);
+/// Bytes of each mark in the last whole seconds. `last`: where the last packet was counted: the beginning of its second, the length of
+/// that (0: there was none), its slot.
+pub(crate) struct Seconds {
+    slots: [(u64, [u64; 64]); SECONDS],
+    last: (u64, u64, usize),
+}
 
 impl Default for Seconds {
     fn default() -> Self {
-        Self([(u64::MAX, [0; 64]); SECONDS])
+        Self { slots: [(u64::MAX, [0; 64]); SECONDS], last: (0, 0, 0) }
     }
 }
 
 impl Seconds {
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
-        let second = packet.ts_ns / SECOND;
-        let slot = &mut self.0[second as usize % SECONDS];
-        if slot.0 != second {
-            *slot = (second, [0; 64]);
+        let (begin, length, _) = self.last;
+        if packet.ts_ns.wrapping_sub(begin) >= length {
+            self.turn(packet.ts_ns / SECOND);
         }
-        slot.1[usize::from(packet.dscp & 63)] += u64::from(packet.frame_len);
+        self.slots[self.last.2 % SECONDS].1[usize::from(packet.dscp & 63)] += u64::from(packet.frame_len);
+    }
+
+    #[inline(never)]
+    fn turn(&mut self, second: u64) {
+        let at = second as usize % SECONDS;
+        if self.slots[at].0 != second {
+            self.slots[at] = (second, [0; 64]);
+        }
+        self.last = (second * SECOND, SECOND, at);
     }
 
     /// Of a mark in a whole second; None when that is too long ago.
     pub fn bytes(&self, second: u64, dscp: u8) -> Option<u64> {
-        let (stamp, bytes) = &self.0[second as usize % SECONDS];
+        let (stamp, bytes) = &self.slots[second as usize % SECONDS];
         (*stamp == second).then(|| bytes[usize::from(dscp & 63)])
     }
 }

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use nc_decode::Packet;
 use nc_flow::Signatures;
-use nc_source::{CaptureFile, Drops, Frame, Lengths, SourceError};
+use nc_source::{CaptureFile, Drops, Frame, Lengths, SourceError, TakesFrames};
 
 use crate::carried::Carried;
 use crate::look::{beside, look};
@@ -43,7 +43,16 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    fn add(&mut self, frame: &Frame<'_>, signatures: &Signatures) {
+    /// What a mirror had wrapped.
+    #[cold]
+    fn add_inner(&mut self, frame: Frame<'_>, earlier: i64, signatures: &Signatures) {
+        self.add(frame, earlier, signatures);
+    }
+
+    /// `earlier`: by how much the capture's clock is behind.
+    #[inline(always)]
+    fn add(&mut self, frame: Frame<'_>, earlier: i64, signatures: &Signatures) {
+        let frame = &Frame { ts_ns: frame.ts_ns.saturating_add_signed(earlier), ..frame };
         let at = self.packets.len();
         self.packets.push(Packet::default());
         let packet = &mut self.packets[at];
@@ -75,6 +84,27 @@ impl Block {
     }
 }
 
+/// `earlier`: by how much the capture's clock is behind.
+struct Filling<'a> {
+    block: &'a mut Block,
+    opener: Option<&'a mut Opener>,
+    earlier: i64,
+    signatures: &'a Signatures,
+}
+
+impl TakesFrames for Filling<'_> {
+    #[inline(always)]
+    fn take(&mut self, frame: Frame<'_>) {
+        let Self { block, opener, earlier, signatures } = self;
+        match opener {
+            None => block.add(frame, *earlier, signatures),
+            Some(opener) => {
+                opener.open(&frame).into_iter().for_each(|inner| block.add_inner(inner, *earlier, signatures))
+            }
+        }
+    }
+}
+
 /// `offset_ns`: by how much the capture's clock is ahead.
 struct Reader {
     file: CaptureFile,
@@ -91,16 +121,7 @@ impl Reader {
         let earlier = offset_ns.saturating_neg();
         while block.packets.len() < most && !block.is_last {
             let room = most - block.packets.len();
-            let mut add = |frame: Frame<'_>| {
-                block.add(&Frame { ts_ns: frame.ts_ns.saturating_add_signed(earlier), ..frame }, signatures);
-            };
-            let taken = match opener {
-                None => file.frames(room, add),
-                Some(opener) => file.frames(room, |frame| {
-                    opener.open(&frame).into_iter().for_each(&mut add);
-                }),
-            };
-            match taken {
+            match file.frames(room, &mut Filling { block, opener: opener.as_mut(), earlier, signatures }) {
                 Ok(0) => block.is_last = true,
                 Ok(_) => {}
                 Err(error) => {

@@ -39,6 +39,8 @@ pub struct Clock<const CLASSES: usize> {
     totals: [ClassTotals; CLASSES],
     ring: Vec<[u64; CLASSES]>,
     stamps: Vec<u64>,
+    /// Where the last packet was counted: the beginning of its bucket, its length (0: none, or it is kept in tenths), its slot.
+    last: (u64, u64, usize),
     late: u64,
     record: Option<Box<Record<CLASSES>>>,
 }
@@ -61,6 +63,7 @@ impl<const CLASSES: usize> Default for Clock<CLASSES> {
             totals: [ClassTotals::default(); CLASSES],
             ring: vec![[0; CLASSES]; SPAN_MS],
             stamps: vec![NEVER; SPAN_MS],
+            last: (0, 0, 0),
             late: 0,
             record: None,
         }
@@ -74,15 +77,32 @@ impl<const CLASSES: usize> Clock<CLASSES> {
         let totals = &mut self.totals[class];
         totals.packets += 1;
         totals.bytes += u64::from(bytes);
-        let ms = ts_ns / STEP_NS;
-        let slot = ms as usize % SPAN_MS;
-        if self.stamps[slot] != ms && !self.turn(ts_ns, slot, class, bytes) {
-            return;
+        let (begin, length, mut slot) = self.last;
+        if ts_ns.wrapping_sub(begin) >= length {
+            let Some(other) = self.slot(ts_ns, class, bytes) else { return };
+            slot = other;
         }
         let bucket = &mut self.ring[slot][class];
         *bucket += u64::from(bytes);
         let totals = &mut self.totals[class];
         totals.peak_1ms_bytes = totals.peak_1ms_bytes.max(*bucket);
+    }
+
+    /// The slot of the bucket of a packet that is not of the last one's; None when it is gone.
+    #[inline(never)]
+    fn slot(&mut self, ts_ns: u64, class: usize, bytes: u32) -> Option<usize> {
+        let ms = ts_ns / STEP_NS;
+        let slot = ms as usize % SPAN_MS;
+        if self.stamps[slot] != ms {
+            self.last.1 = 0;
+            if !self.turn(ts_ns, slot, class, bytes) {
+                return None;
+            }
+        }
+        if self.stamps[slot] == ms {
+            self.last = (ms * STEP_NS, STEP_NS, slot);
+        }
+        Some(slot)
     }
 
     /// A packet of a millisecond that has no bucket yet, or is kept in tenths; false when its bucket is gone.
@@ -137,6 +157,7 @@ impl<const CLASSES: usize> Clock<CLASSES> {
 
     /// The end: what was recorded is put in order.
     pub fn finish(&mut self) {
+        self.last.1 = 0;
         for slot in 0..SPAN_MS {
             self.flush(slot);
             self.stamps[slot] = NEVER;

@@ -134,11 +134,17 @@ impl Talk {
         (self.kind >> 8) as u8
     }
 
+    /// Whether this is the conversation of the packet.
+    #[inline]
+    pub fn is_of(&self, ahead: &Ahead) -> bool {
+        self.has_ends(&ahead.both()) && self.is_alive() && self.fits(ahead)
+    }
+
     /// Whether a packet of these endpoints belongs here by its tags.
     #[inline]
     pub fn fits(&self, ahead: &Ahead) -> bool {
         let flow = &self.ways[usize::from(ahead.way & 1)];
-        flow.vlan == ahead.vlan || flow.packets() == 0
+        flow.vlan == ahead.vlan() || flow.packets() == 0
     }
 
     pub fn last_ns(&self) -> u64 {

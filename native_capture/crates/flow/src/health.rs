@@ -41,7 +41,7 @@ impl Health {
     }
 
     /// Account one TCP segment of `way`; its packet is counted already.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, talk: &mut Talk, way: usize, packet: &Packet) -> TcpEvent {
         let way = way & 1;
         let before = talk.ways[way].tcp;
@@ -66,6 +66,7 @@ impl Health {
     }
 
     /// Account one UDP packet of `way`; `last_ns` is when the last one before it came.
+    #[inline(always)]
     pub fn observe_udp(&mut self, talk: &mut Talk, way: usize, packet: &Packet, last_ns: u64) {
         if packet.may_be_rtp {
             media::observe(&mut self.media, talk, way, packet);

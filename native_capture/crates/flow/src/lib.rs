@@ -26,6 +26,7 @@ mod readings;
 mod responses;
 mod roce;
 mod roce_ends;
+mod roce_flow;
 mod room;
 mod services;
 mod signature;
@@ -48,14 +49,16 @@ pub use fragments::{ports, Fragments};
 pub use key::{FlowKey, KeyedState};
 pub use media::Media;
 pub use names::{address, protocol};
+pub use near::fetch;
 pub use pace::{Pace, PaceKey, PACE_STEP_BITS};
 pub use pauses::{PauseMeter, PauseSecond, PauseTotals, REFERENCE_BPS, WHOLE_LINK};
 pub use psn::{Psn, Stream};
 pub use queue::{PortQueues, QueueSetting};
 pub use readings::FlowHealth;
 pub use responses::{ResponseTimes, Service};
-pub use roce::{is_data, QpFlow, Refusals, RoceEvent, RoceTable, NO_QP};
+pub use roce::{RoceEvent, RoceTable};
 pub use roce_ends::RoceEnds;
+pub use roce_flow::{QpFlow, Refusals, NO_QP};
 pub use services::is_known_service;
 pub use signature::{
     Direction, Kind, Sample, Signature, SignatureError, Signatures, Strength, Tally, Transport, Visibility,

@@ -5,7 +5,7 @@
 
 /// Begin to load what `value` occupies; nothing waits for it. A hint that changes nothing else.
 #[inline(always)]
-pub(crate) fn fetch<T>(value: &T) {
+pub fn fetch<T>(value: &T) {
     fetch_at(value);
 }
 

@@ -1,5 +1,6 @@
 //! How bulk comes and goes: bytes of each pair of hosts and service in steps of 67 ms, of conversations with large packets only.
 
+use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 
 use crate::flow::{Flow, Talk};
@@ -122,12 +123,16 @@ impl Paces {
             return;
         }
         let key = key_of(talk, flow, number);
-        let is_new = !self.open.contains_key(&number);
-        if self.all.len() >= KEYS && !self.all.contains_key(&key) || is_new && self.open.len() >= FOLLOWED {
-            self.overflow += 1;
-            return;
-        }
-        let taken = self.open.entry(number).or_default();
+        let is_full = self.open.len() >= FOLLOWED;
+        let has_place = self.all.len() < KEYS || self.all.contains_key(&key);
+        let (is_new, taken) = match self.open.entry(number) {
+            Entry::Occupied(known) if has_place => (false, known.into_mut()),
+            Entry::Vacant(new) if has_place && !is_full => (true, new.insert(Taken::default())),
+            _ => {
+                self.overflow += 1;
+                return;
+            }
+        };
         let now = Taken { packets, bytes, segments: flow.data_segments };
         let more = Taken {
             packets: packets - taken.packets,

@@ -20,23 +20,33 @@ pub enum Psn {
 /// `missing`: numbers that were jumped over; `filled`: of these, seen later; `repeated`: numbers seen before; `restarts`: jumps
 /// that no connection makes. `is_open`: the caller's, about the message that goes on.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Stream {
     pub packets: u64,
+    span: u64,
+    next: u32,
+    pub is_open: bool,
     pub gaps: u64,
     pub missing: u64,
     pub filled: u64,
     pub repeated: u64,
     pub restarts: u64,
-    pub is_open: bool,
-    span: u64,
-    next: u32,
     holes: [(u32, u32); HOLES],
 }
 
 impl Stream {
     /// `free`: this packet may jump ahead without leaving a gap.
+    #[inline]
     pub fn place(&mut self, psn: u32, free: bool) -> Psn {
         self.packets += 1;
+        match psn == self.next {
+            true => self.step(psn),
+            false => self.jump(psn, free),
+        }
+    }
+
+    #[inline(never)]
+    fn jump(&mut self, psn: u32, free: bool) -> Psn {
         let ahead = distance(psn, self.next);
         if self.packets == 1 || ahead.abs() > FAR {
             self.restarts += u64::from(self.packets > 1);
@@ -45,7 +55,6 @@ impl Stream {
             return self.step(psn);
         }
         match ahead {
-            0 => self.step(psn),
             1.. if free => self.step(psn),
             1.. => {
                 let missed = ahead as u32;
@@ -67,6 +76,7 @@ impl Stream {
         }
     }
 
+    #[inline]
     fn step(&mut self, psn: u32) -> Psn {
         self.span += 1 + u64::from(psn.wrapping_sub(self.next) & MASK);
         self.next = psn.wrapping_add(1) & MASK;

@@ -7,71 +7,18 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use nc_decode::{opcode, Acknowledge, Packet, Tunnel};
+use nc_decode::{opcode, Acknowledge, Packet};
 
-use crate::dscp::DscpSet;
 use crate::index::Index;
 use crate::key::KeyedState;
-use crate::psn::{Psn, Stream};
+use crate::psn::Psn;
 use crate::roce_ends::RoceEnds;
+use crate::roce_flow::{QpFlow, NO_QP};
 
-/// An acknowledgement lies at most so far behind the newest request: far more than any adapter keeps in flight.
-const IN_FLIGHT: i32 = 8_192;
 /// Acknowledgements after which a flow is taken for one that nobody can pair.
 const TRIES: u8 = 64;
 /// Flows of one pair of addresses that are looked through for the one that an acknowledgement belongs to.
 const LOOK: usize = 64;
-/// A repeat after a silence this long was sent by a timeout: the shortest that adapters use is 4.096 us x 2^10 (IBA 9.7.6.1.3).
-const SILENCE_NS: u64 = 4_000_000;
-/// Number of a flow that is none.
-pub const NO_QP: u32 = u32::MAX;
-
-/// Refusals by kind (AETH syndrome, IBA 9.7.5.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refusals {
-    pub sequence: u64,
-    pub rnr: u64,
-    /// By code: 1 invalid request, 2 remote access, 3 remote operational, 4 invalid RD request; higher ones are counted as 0.
-    pub other: [u64; 5],
-}
-
-impl Refusals {
-    pub fn total(&self) -> u64 {
-        self.sequence + self.rnr + self.other.iter().sum::<u64>()
-    }
-}
-
-/// The measured life of one flow. `data`: packets that carry payload by their opcode; `ecn`: of those, by codepoint.
-/// `acks`, `refusals`, `cnp`: what this flow carries, which speaks about the other direction.
-#[derive(Clone, Debug)]
-pub struct QpFlow {
-    pub ends: RoceEnds,
-    pub dest_qp: u32,
-    pub tunnel: Tunnel,
-    pub first_ns: u64,
-    pub last_ns: u64,
-    pub packets: u64,
-    pub bytes: u64,
-    /// None inside a tunnel: the length read is that of the tunnel's packet.
-    pub payload_bytes: Option<u64>,
-    pub payload_max: u32,
-    pub frame_max: u32,
-    pub data: u64,
-    pub ecn: [u64; 4],
-    pub dscp: DscpSet,
-    pub pcp: u8,
-    pub opcodes: Vec<(u8, u64)>,
-    pub requests: Stream,
-    pub responses: Stream,
-    /// Repeats that came after a silence without a refusal.
-    pub after_silence: u64,
-    pub acks: u64,
-    pub refusals: Refusals,
-    pub cnp: u64,
-    pub peer: u32,
-    tries: u8,
-    last_data_ns: u64,
-}
 
 /// What one packet meant. `number`: its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,26 +42,16 @@ pub struct RoceTable {
     overflow: u64,
 }
 
-/// Whether a packet with this opcode carries payload in a numbered sequence: reliable, unreliable and extended connections.
-pub fn is_data(opcode: u8) -> bool {
-    is_numbered(opcode) && matches!(opcode & 0x1f, 0x00..=0x0b | 0x0d..=0x10 | 0x16 | 0x17)
-}
-
-fn is_numbered(opcode: u8) -> bool {
-    matches!(opcode >> 5, 0 | 1 | 5)
-}
-
-fn is_response(opcode: u8) -> bool {
-    matches!(opcode & 0x1f, 0x0d..=0x10)
-}
-
 impl RoceTable {
     pub fn new(limit: usize) -> Self {
         let (hasher, by_ends) = (KeyedState::default(), HashMap::default());
         Self { limit, flows: Vec::new(), hasher, by_key: Index::new(), by_ends, points: 0, overflow: 0 }
     }
 
-    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
     fn tag(&self, ends: &RoceEnds, dest_qp: u32) -> u32 {
         (self.hasher.hash_one((ends, dest_qp)) >> 16) as u32
     }
@@ -128,26 +65,41 @@ impl RoceTable {
         self.by_key.find(self.tag(ends, dest_qp), is_it)
     }
 
-    /// Account one packet with a base transport header; None (and one more overflow) when its flow finds no room.
-    pub fn observe(&mut self, ends: RoceEnds, packet: &Packet) -> Option<RoceEvent> {
-        let number = match self.find(&ends, packet.dest_qp) {
-            Some(number) => number,
-            None => self.begin(ends, packet)?,
-        };
-        let flow = &mut self.flows[number as usize];
-        let is_data = flow.count(packet);
-        let acknowledge = nc_decode::has_aeth(packet.opcode).then(|| Acknowledge::of(packet.syndrome));
-        let psn = flow.number(packet, is_data);
-        if let Some(acknowledge) = acknowledge {
-            flow.acknowledge(acknowledge, packet.opcode);
-            if flow.peer == NO_QP && flow.tries < TRIES {
-                flow.tries += 1;
-                self.pair(number, packet.seq);
-            } else {
-                self.doubt(number, packet.seq);
-            }
+    /// Bring near what a packet with this opcode will touch of the flow that may be its own.
+    #[inline]
+    pub fn fetch(&self, guess: u32, opcode: u8) {
+        if let Some(flow) = self.flows.get(guess as usize) {
+            flow.fetch(opcode);
+        }
+    }
+
+    /// Account one packet with a base transport header, of a point of this number and realm; None (and one more overflow) when its flow
+    /// finds no room. `guess`: the number that its flow may have.
+    #[inline]
+    pub fn observe(&mut self, place: (u16, u16), packet: &Packet, guess: u32) -> Option<RoceEvent> {
+        let is_met = self.flows.get(guess as usize).is_some_and(|flow| flow.is_of(place, packet));
+        let number = if is_met { guess } else { self.number(&RoceEnds::of(packet, place.0, place.1), packet)? };
+        let (is_data, psn, acknowledge) = self.flows[number as usize].observe(packet);
+        if acknowledge.is_some() {
+            self.answers(number, packet.seq);
         }
         Some(RoceEvent { number, is_data, psn, acknowledge, is_cnp: packet.opcode == opcode::CNP })
+    }
+
+    #[inline(never)]
+    fn number(&mut self, ends: &RoceEnds, packet: &Packet) -> Option<u32> {
+        self.find(ends, packet.dest_qp).or_else(|| self.begin(*ends, packet))
+    }
+
+    /// Whose packets these acknowledgements speak about.
+    fn answers(&mut self, number: u32, psn: u32) {
+        let flow = &mut self.flows[number as usize];
+        if flow.peer == NO_QP && flow.tries < TRIES {
+            flow.tries += 1;
+            self.pair(number, psn);
+        } else {
+            self.doubt(number, psn);
+        }
     }
 
     fn begin(&mut self, ends: RoceEnds, packet: &Packet) -> Option<u32> {
@@ -189,10 +141,6 @@ impl RoceTable {
         &self.flows[number as usize]
     }
 
-    pub fn flow_mut(&mut self, number: u32) -> &mut QpFlow {
-        &mut self.flows[number as usize]
-    }
-
     /// The flow of the other direction, where acknowledgements proved it.
     pub fn peer(&self, flow: &QpFlow) -> Option<&QpFlow> {
         self.flows.get(flow.peer as usize)
@@ -221,7 +169,7 @@ impl RoceTable {
     /// The one flow between these ends that sends data; None when several do, or none.
     pub fn only_sender(&self, ends: &RoceEnds) -> Option<u32> {
         let all = self.by_ends.get(ends)?;
-        let mut senders = all.iter().take(LOOK).filter(|number| self.flows[**number as usize].data > 0);
+        let mut senders = all.iter().take(LOOK).filter(|number| self.flows[**number as usize].data() > 0);
         senders.next().copied().filter(|_| senders.next().is_none())
     }
 
@@ -254,121 +202,6 @@ impl RoceTable {
     }
 }
 
-impl QpFlow {
-    fn new(ends: RoceEnds, packet: &Packet) -> Self {
-        Self {
-            ends,
-            dest_qp: packet.dest_qp,
-            tunnel: packet.tunnel,
-            first_ns: packet.ts_ns,
-            last_ns: packet.ts_ns,
-            packets: 0,
-            bytes: 0,
-            payload_bytes: (packet.tunnel == Tunnel::None).then_some(0),
-            payload_max: 0,
-            frame_max: 0,
-            data: 0,
-            ecn: [0; 4],
-            dscp: DscpSet::default(),
-            pcp: packet.pcp,
-            opcodes: Vec::new(),
-            requests: Stream::default(),
-            responses: Stream::default(),
-            after_silence: 0,
-            acks: 0,
-            refusals: Refusals::default(),
-            cnp: 0,
-            peer: NO_QP,
-            tries: 0,
-            last_data_ns: 0,
-        }
-    }
-
-    /// Packets and bytes of each mark, ascending.
-    pub fn marks(&self) -> Vec<(u8, crate::DscpCount)> {
-        self.dscp.counts((self.packets, self.bytes))
-    }
-
-    /// Counters; true when the packet carries numbered payload.
-    fn count(&mut self, packet: &Packet) -> bool {
-        let (dscp, ecn) = match packet.tunnel {
-            Tunnel::None => (packet.dscp, packet.ecn),
-            _ => (packet.inner_dscp & 63, packet.inner_ecn & 3),
-        };
-        self.first_ns = self.first_ns.min(packet.ts_ns);
-        self.last_ns = self.last_ns.max(packet.ts_ns);
-        self.dscp.add(dscp, packet.frame_len, (self.packets, self.bytes));
-        self.packets += 1;
-        self.bytes += u64::from(packet.frame_len);
-        self.frame_max = self.frame_max.max(packet.frame_len);
-        if let Some(payload) = &mut self.payload_bytes {
-            *payload += u64::from(packet.payload_len);
-            self.payload_max = self.payload_max.max(packet.payload_len);
-        }
-        match self.opcodes.iter_mut().find(|(known, _)| *known == packet.opcode) {
-            Some((_, count)) => *count += 1,
-            None => self.opcodes.push((packet.opcode, 1)),
-        }
-        self.cnp += u64::from(packet.opcode == opcode::CNP);
-        let is_data = is_data(packet.opcode);
-        if is_data {
-            self.data += 1;
-            self.ecn[usize::from(ecn & 3)] += 1;
-        }
-        is_data
-    }
-
-    /// Place the packet in its sequence. Acknowledgements repeat the numbers of others; datagrams are numbered by their sender.
-    fn number(&mut self, packet: &Packet, is_data: bool) -> Psn {
-        let operation = packet.opcode & 0x1f;
-        if !is_numbered(packet.opcode) || matches!(operation, 0x11 | 0x12) {
-            return Psn::None;
-        }
-        let psn = if is_response(packet.opcode) {
-            let begins = matches!(operation, 0x0d | 0x10) && !self.responses.is_open;
-            let psn = self.responses.place(packet.seq, begins);
-            if matches!(psn, Psn::Next | Psn::Gap(_)) {
-                self.responses.is_open = matches!(operation, 0x0d | 0x0e);
-            }
-            psn
-        } else {
-            let free = self.requests.is_open;
-            let psn = self.requests.place(packet.seq, free);
-            if psn != Psn::Repeated {
-                // A read takes as many numbers as its answer has packets.
-                self.requests.is_open = operation == 0x0c;
-            }
-            psn
-        };
-        let silence = packet.ts_ns.saturating_sub(self.last_data_ns);
-        self.after_silence += u64::from(psn == Psn::Repeated && silence >= SILENCE_NS);
-        if is_data || operation == 0x0c {
-            self.last_data_ns = packet.ts_ns;
-        }
-        psn
-    }
-
-    fn acknowledge(&mut self, acknowledge: Acknowledge, opcode: u8) {
-        match acknowledge {
-            Acknowledge::Ack => self.acks += u64::from(!is_response(opcode)),
-            Acknowledge::Rnr => self.refusals.rnr += 1,
-            Acknowledge::SequenceError => self.refusals.sequence += 1,
-            Acknowledge::Nak(code) => {
-                let code = usize::from(code);
-                self.refusals.other[if code < 5 { code } else { 0 }] += 1;
-            }
-        }
-    }
-
-    /// Whether this flow has lately sent a request with this number.
-    fn sent(&self, psn: u32) -> bool {
-        let Some(behind) = self.requests.behind(psn) else { return false };
-        // After a read the answers' numbers run ahead of the request's own.
-        let ahead = if self.requests.is_open { -IN_FLIGHT } else { 0 };
-        (ahead..IN_FLIGHT).contains(&behind) && i64::from(behind) <= self.requests.span() as i64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,7 +228,7 @@ mod tests {
     }
 
     fn see(table: &mut RoceTable, packet: &Packet) -> RoceEvent {
-        table.observe(RoceEnds::of(packet, 0, 0), packet).expect("room")
+        table.observe((0, 0), packet, NO_QP).expect("room")
     }
 
     #[test]
@@ -456,7 +289,7 @@ mod tests {
         let mut table = RoceTable::new(2);
         for (qp, ts_ns) in [(1, 0), (2, 10), (3, 20)] {
             let packet = Packet { ts_ns, ..packet((1, 2), qp, WRITE_FIRST, 1) };
-            table.observe(RoceEnds::of(&packet, 0, 0), &packet);
+            table.observe((0, 0), &packet, NO_QP);
         }
         assert_eq!((table.iter().count(), table.overflow()), (2, 1));
         table.forget(5);

@@ -34,8 +34,17 @@ impl Hash for RoceEnds {
 impl RoceEnds {
     #[inline]
     pub fn of(packet: &Packet, point: u16, realm: u16) -> Self {
-        let tunnel = if packet.tunnel == Tunnel::None { 0 } else { packet.tunnel_id.wrapping_add(1).max(1) };
+        let tunnel = Self::tunnel_of(packet);
         Self { point, realm, version: packet.version, src: packet.src, dst: packet.dst, tunnel }
+    }
+
+    /// 0 for none.
+    #[inline]
+    pub(crate) fn tunnel_of(packet: &Packet) -> u32 {
+        match packet.tunnel {
+            Tunnel::None => 0,
+            _ => packet.tunnel_id.wrapping_add(1).max(1),
+        }
     }
 
     pub fn reversed(&self) -> Self {

@@ -10,6 +10,7 @@ use crate::index::Index;
 use crate::key::{FlowKey, KeyedState};
 use crate::near;
 use crate::pace::{Pace, PaceKey, Paces, PACE_STEP_BITS};
+use crate::roce_flow::NO_QP;
 use crate::room::Pieces;
 use crate::signature::{Found, Sample, Signatures, Tally};
 use crate::tcp::TcpEvent;
@@ -76,85 +77,82 @@ impl FlowTable {
 
     /// Account one packet; None (and one more overflow) when the table is full and the conversation is new.
     pub fn observe(&mut self, key: FlowKey, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
-        let mut ahead = Ahead::of(&key);
-        ahead.tag = self.hasher.tag(&ahead.both);
-        self.observe_ahead(&ahead, point, packet)
+        self.observe_unmet(&self.look_up(&key), point, packet)
     }
 
-    /// As `observe`, with what [`FlowTable::ahead`] has worked out.
+    /// What is known of a packet before it is counted, where nothing was brought near.
+    pub fn look_up(&self, key: &FlowKey) -> Ahead {
+        let mut ahead = Ahead::of(key);
+        ahead.tag = self.hasher.tag(&ahead.both());
+        ahead
+    }
+
+    /// As `observe`, with what [`FlowTable::ahead`] has worked out: the conversation that was met, if it is the right one still.
+    #[inline(always)]
     pub fn observe_ahead(&mut self, ahead: &Ahead, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
-        let number = match self.met(ahead) {
-            Some(number) => number,
-            None => match self.find(ahead) {
-                Ok(number) => number,
-                Err(other) => self.begin(ahead, other, packet)?,
-            },
+        if let Some(talk) = self.talks.get_mut(ahead.number as usize).filter(|talk| talk.is_of(ahead)) {
+            return Some(count(talk, &mut self.health, &mut self.paces, ahead.number, (ahead, point, packet)));
+        }
+        self.observe_unmet(ahead, point, packet)
+    }
+
+    /// As `observe`, of a packet of which nothing was brought near.
+    #[inline(never)]
+    pub fn observe_unmet(&mut self, ahead: &Ahead, point: u16, packet: &Packet) -> Option<(u32, TcpEvent)> {
+        let number = match self.find(ahead) {
+            Ok(number) => number,
+            Err(other) => self.begin(ahead, other, packet)?,
         };
-        let way = usize::from(ahead.way & 1);
-        let (talk, health) = (&mut self.talks[number as usize], &mut self.health);
-        let last_ns = talk.ways[way].last_ns;
-        if talk.ways[way].mark != packet.dscp {
-            health.rares.other_mark(talk, way, packet);
-        }
-        if (last_ns ^ packet.ts_ns) >> PACE_STEP_BITS != 0 {
-            self.paces.step(talk, number << 1 | way as u32);
-        }
-        talk.ways[way].count(point, ahead.vlan, packet);
-        let mut event = TcpEvent::default();
-        if packet.is_tcp() {
-            if packet.tcp_flags & tcp_flag::SYN != 0 {
-                talk.set_server(way, packet.tcp_flags & tcp_flag::ACK == 0);
-            }
-            event = health.observe(talk, way, packet);
-        } else if packet.proto == proto::UDP {
-            health.observe_udp(talk, way, packet, last_ns);
-        } else if packet.too_big().is_some() {
-            event = TcpEvent::too_big();
-        }
-        Some((number << 1 | way as u32, event))
+        let talk = &mut self.talks[number as usize];
+        Some(count(talk, &mut self.health, &mut self.paces, number, (ahead, point, packet)))
     }
 
     /// Before a packet is counted, in three steps, each for a handful of packets before the next: its slot is brought near here, its
     /// conversation by `meet`, and what stands beside that by `meet_more`.
     #[inline]
     pub fn ahead(&self, ahead: &mut Ahead) {
-        ahead.tag = self.hasher.tag(&ahead.both);
+        ahead.tag = self.hasher.tag(&ahead.both());
         self.index.fetch(ahead.tag);
     }
 
     #[inline]
     pub fn meet(&self, ahead: &mut Ahead) {
-        if let Some(number) = self.index.find(ahead.tag, |_| true) {
-            ahead.number = number;
-            near::fetch(self.talk(number));
+        ahead.number = self.index.find(ahead.tag, |_| true).unwrap_or(UNMET);
+        if let Some(talk) = self.talks.get(ahead.number as usize) {
+            near::fetch(talk);
         }
     }
 
     #[inline]
     pub fn meet_more(&self, ahead: &Ahead) {
-        if ahead.number != UNMET && (ahead.both.kind >> 8) as u8 == proto::TCP {
-            self.health.timings.fetch(self.talk(ahead.number).timing);
+        if ahead.proto() == proto::TCP {
+            if let Some(talk) = self.talks.get(ahead.number as usize) {
+                self.health.timings.fetch(talk.timing);
+            }
         }
     }
 
-    /// The conversation that was met, if it is the right one still.
+    /// The number of the RDMA flow that this direction's last packet was of; a guess.
     #[inline]
-    fn met(&self, ahead: &Ahead) -> Option<u32> {
-        if ahead.number == UNMET {
-            return None;
+    pub fn qp(&self, ahead: &Ahead) -> u32 {
+        self.talks.get(ahead.number as usize).map_or(NO_QP, |talk| talk.ways[usize::from(ahead.way & 1)].tcp.qp())
+    }
+
+    /// Of a flow that is not of TCP.
+    pub fn set_qp(&mut self, number: u32, qp: u32) {
+        let talk = self.talk_mut(number >> 1);
+        if talk.proto() != proto::TCP {
+            talk.ways[(number & 1) as usize].tcp.set_qp(qp);
         }
-        let talk = self.talk(ahead.number);
-        let fits = talk.is_alive() && talk.has_ends(&ahead.both) && talk.fits(ahead);
-        fits.then_some(ahead.number)
     }
 
     /// The conversation whose direction carries these tags, or was not seen yet; or else the one of these ends with other tags.
     fn find(&self, ahead: &Ahead) -> Result<u32, Option<u32>> {
-        let first = self.lookup(ahead.tag, &ahead.both).ok_or(None)?;
+        let first = self.lookup(ahead.tag, &ahead.both()).ok_or(None)?;
         if self.talk(first).fits(ahead) {
             return Ok(first);
         }
-        let both = Ends { vlan: apart(ahead.vlan), ..ahead.both };
+        let both = Ends { vlan: apart(ahead.vlan()), ..ahead.both() };
         self.lookup(self.hasher.tag(&both), &both).ok_or(Some(first))
     }
 
@@ -168,7 +166,7 @@ impl FlowTable {
             self.overflow += 1;
             return None;
         }
-        let Ahead { mut both, mut tag, vlan, way, .. } = *ahead;
+        let (mut both, mut tag, vlan, way) = (ahead.both(), ahead.tag, ahead.vlan(), ahead.way);
         // A conversation of its own, unless the other one made room for it.
         if other.is_some_and(|number| self.talk(number).is_alive()) {
             both = Ends { vlan: apart(vlan), ..both };
@@ -385,103 +383,44 @@ impl FlowTable {
     }
 }
 
+/// Count a packet of a conversation, whose number this is. Returns the number of its flow, and what it counts as.
+#[inline(always)]
+fn count(
+    talk: &mut Talk,
+    health: &mut Health,
+    paces: &mut Paces,
+    number: u32,
+    (ahead, point, packet): (&Ahead, u16, &Packet),
+) -> (u32, TcpEvent) {
+    let way = usize::from(ahead.way & 1);
+    let number = number << 1 | way as u32;
+    let last_ns = talk.ways[way].last_ns;
+    if talk.ways[way].mark != packet.dscp {
+        health.rares.other_mark(talk, way, packet);
+    }
+    if (last_ns ^ packet.ts_ns) >> PACE_STEP_BITS != 0 {
+        paces.step(talk, number);
+    }
+    talk.ways[way].count(point, ahead.vlan(), packet);
+    let mut event = TcpEvent::default();
+    if packet.is_tcp() {
+        if packet.tcp_flags & tcp_flag::SYN != 0 {
+            talk.set_server(way, packet.tcp_flags & tcp_flag::ACK == 0);
+        }
+        event = health.observe(talk, way, packet);
+    } else if packet.proto == proto::UDP {
+        health.observe_udp(talk, way, packet, last_ns);
+    } else if packet.too_big().is_some() {
+        event = TcpEvent::too_big();
+    }
+    (number, event)
+}
+
 /// The mark of a conversation that is set apart by its tags; 0 is the one that is not.
 fn apart(vlan: u32) -> u32 {
     vlan.wrapping_add(1).max(1)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packet(sport: u16, dport: u16, ts_ns: u64) -> Packet {
-        Packet { version: 4, proto: proto(), src: 1, dst: 2, sport, dport, ts_ns, frame_len: 100, ..Packet::default() }
-    }
-
-    fn proto() -> u8 {
-        nc_decode::proto::UDP
-    }
-
-    fn see(table: &mut FlowTable, packet: &Packet) -> Option<u32> {
-        let key = FlowKey::of(packet, 0, (packet.sport, packet.dport));
-        table.observe(key, 0, packet).map(|(number, _)| number)
-    }
-
-    fn reverse(packet: &Packet) -> Packet {
-        Packet { src: packet.dst, dst: packet.src, sport: packet.dport, dport: packet.sport, ..*packet }
-    }
-
-    #[test]
-    fn the_first_packet_names_the_server_port_for_both_directions() {
-        let mut table = FlowTable::new(Limits { flows: 10, idle_ns: None });
-        let question = packet(40_000, 53, 0);
-        let ask = see(&mut table, &question).map(|n| table.server_port(n));
-        let answer = see(&mut table, &reverse(&question)).map(|n| table.server_port(n));
-        assert_eq!((ask, answer), (Some(53), Some(53)));
-    }
-
-    #[test]
-    fn a_syn_corrects_the_server_port() {
-        let mut table = FlowTable::new(Limits { flows: 10, idle_ns: None });
-        let tcp = Packet { proto: 6, has_transport: true, ..packet(9_000, 40_000, 0) };
-        let number = see(&mut table, &tcp);
-        assert_eq!(number.map(|n| table.server_port(n)), Some(40_000));
-        see(&mut table, &Packet { tcp_flags: tcp_flag::SYN, ..reverse(&tcp) });
-        assert_eq!(number.map(|n| table.server_port(n)), Some(9_000));
-    }
-
-    #[test]
-    fn tags_on_one_direction_only_do_not_split_a_conversation_and_other_tags_make_another() {
-        let mut table = FlowTable::new(Limits { flows: 10, idle_ns: None });
-        let tagged = Packet { vlan: 7, ..packet(40_000, 53, 0) };
-        let ask = see(&mut table, &tagged);
-        let answer = see(&mut table, &reverse(&packet(40_000, 53, 0)));
-        assert_eq!(ask.map(|n| n >> 1), answer.map(|n| n >> 1));
-        let routed = see(&mut table, &Packet { vlan: 8, ..tagged });
-        assert_ne!(routed.map(|n| n >> 1), ask.map(|n| n >> 1));
-        assert_eq!(see(&mut table, &tagged), ask);
-        assert_eq!(see(&mut table, &Packet { vlan: 8, ..tagged }), routed);
-        let keys: Vec<_> = table.iter().map(|(number, flow)| (table.key(number).vlan >> 16, flow.packets())).collect();
-        assert_eq!(keys.len(), 3);
-        assert_eq!(table.key(ask.unwrap_or(0)).sport, 40_000);
-    }
-
-    #[test]
-    fn a_flood_pushes_out_stale_flows_but_no_recent_one() {
-        let second = 1_000_000_000;
-        let mut table = FlowTable::new(Limits { flows: 3, idle_ns: Some(300 * second) });
-        for (port, at) in [(1, 0), (2, 5), (3, 9), (4, 10), (5, 10), (6, 10)] {
-            see(&mut table, &packet(port, 9, at * second));
-        }
-        let mut kept: Vec<_> = table.iter().map(|(number, _)| table.key(number).sport).collect();
-        kept.sort_unstable();
-        assert_eq!((kept, table.overflow()), (vec![3, 4, 5], 1));
-    }
-
-    #[test]
-    fn what_is_over_stays_readable_until_it_was_written_down() {
-        let mut table = FlowTable::new(Limits { flows: 2, idle_ns: Some(1_000) });
-        table.hold_gone();
-        see(&mut table, &packet(1, 9, 0));
-        table.expire(5_000, 10);
-        see(&mut table, &packet(2, 9, 5_000));
-        let told: Vec<_> = table.gone().map(|(ways, why)| (ways.map(|way| table.flow(way).packets()), why)).collect();
-        assert_eq!(told, [([1, 0], Gone::Idle)]);
-        table.let_go();
-        assert_eq!((table.gone().count(), table.conversations().count(), table.records()), (0, 1, 2));
-        see(&mut table, &packet(3, 9, 5_000));
-        assert_eq!(table.records(), 2);
-    }
-
-    #[test]
-    fn a_full_table_counts_what_it_turns_away_and_idle_flows_make_room() {
-        let mut table = FlowTable::new(Limits { flows: 2, idle_ns: Some(1_000) });
-        for port in [1, 2, 3, 1] {
-            see(&mut table, &packet(port, 9, 0));
-        }
-        assert_eq!((table.overflow(), table.iter().count()), (1, 2));
-        table.expire(5_000, 10);
-        assert!(see(&mut table, &packet(3, 9, 5_000)).is_some());
-        assert_eq!((table.overflow(), table.iter().count()), (1, 1));
-    }
-}
+#[path = "table_tests.rs"]
+mod tests;

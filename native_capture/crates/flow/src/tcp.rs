@@ -160,6 +160,16 @@ impl TcpDirection {
         self.known &= !what;
     }
 
+    /// Of what is not TCP: the RDMA flow of its last packet, a guess until it is compared.
+    #[inline]
+    pub(crate) fn qp(&self) -> u32 {
+        self.fin
+    }
+
+    pub(crate) fn set_qp(&mut self, number: u32) {
+        self.fin = number;
+    }
+
     /// Data was sent beyond `ack`.
     #[inline]
     pub(crate) fn awaits(&self, ack: u32) -> bool {

@@ -143,14 +143,14 @@ impl CaptureFile {
 
     /// Hand over up to `most` frames, none only at the end; returns how many. Fewer is not yet the end.
     #[inline]
-    pub fn frames(&mut self, most: usize, mut take: impl FnMut(Frame<'_>)) -> Result<usize, SourceError> {
+    pub fn frames(&mut self, most: usize, to: &mut impl TakesFrames) -> Result<usize, SourceError> {
         if let (Format::Pcap(header), false) = (&self.format, self.done) {
             let (mut count, mut at, bytes) = (0, 0, self.reader.buffer.unread());
             while count < most {
                 let Some(record) = header.whole(&bytes[at..], &mut self.lengths) else { break };
                 at += header.record_len() + record.captured;
                 let bytes = &bytes[at - record.captured..at];
-                take(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes });
+                to.take(Frame { ts_ns: record.ts_ns, link: record.link, frame_len: record.frame_len, bytes });
                 count += 1;
             }
             self.reader.buffer.consume(at);
@@ -158,14 +158,21 @@ impl CaptureFile {
                 return Ok(count);
             }
         }
-        Ok(match self.next_frame()? {
-            Some(frame) => {
-                take(frame);
-                1
-            }
-            None => 0,
-        })
+        self.one(to)
     }
+
+    /// By a pointer, so that what takes a frame can stand in the loop above and nowhere else.
+    #[inline(never)]
+    fn one(&mut self, to: &mut dyn TakesFrames) -> Result<usize, SourceError> {
+        let Some(frame) = self.next_frame()? else { return Ok(0) };
+        to.take(frame);
+        Ok(1)
+    }
+}
+
+/// What frames are handed to.
+pub trait TakesFrames {
+    fn take(&mut self, frame: Frame<'_>);
 }
 
 /// A record whose bytes were just consumed: they start `behind` bytes back and are `captured` long.

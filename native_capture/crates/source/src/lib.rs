@@ -21,7 +21,7 @@ mod zstd;
 
 pub use clock::{system_clock, SystemClock};
 pub use error::{Code, SourceError};
-pub use file::CaptureFile;
+pub use file::{CaptureFile, TakesFrames};
 pub use interface::{lost, Lost};
 pub use privileges::drop_privileges;
 pub use ring::{is_there, wait_readable, Ring, RingSettings, RingStats};

@@ -71,8 +71,12 @@ impl Header {
     /// Seconds, their fraction, bytes captured, bytes on the wire.
     #[inline]
     fn words(&self, head: &[u8; 16]) -> (u32, u32, u32, u32) {
-        let word = |i: usize| number([head[i], head[i + 1], head[i + 2], head[i + 3]], self.big_endian);
-        (word(0), word(4), word(8), word(12))
+        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
+        let words = (word(0), word(4), word(8), word(12));
+        match self.big_endian {
+            true => (words.0.swap_bytes(), words.1.swap_bytes(), words.2.swap_bytes(), words.3.swap_bytes()),
+            false => words,
+        }
     }
 
     /// Read on until the next record is there.

@@ -1,6 +1,7 @@
 //! All signatures, and the look at one packet.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,6 +49,8 @@ pub struct Signatures {
     /// The same in a row of known length; what is not used of it has no bit in any filter.
     places: [u8; MAX_OFFSETS],
     filters: Box<[[u8; SLOTS]; TRANSPORTS]>,
+    /// Whether any signature is of this transport.
+    any: [bool; TRANSPORTS],
     /// The most particular first.
     candidates: Vec<Candidate>,
     /// Offset (its place in `offsets`), the two bytes there, candidate; ascending.
@@ -64,6 +67,7 @@ impl Default for Signatures {
             offsets: Vec::new(),
             places: [0; MAX_OFFSETS],
             filters,
+            any: [false; TRANSPORTS],
             candidates: Vec::new(),
             starts: Vec::new(),
         }
@@ -117,7 +121,9 @@ impl Signatures {
                 let what = format!("{place}: a pattern cannot begin at {}", pattern.anchor_at);
                 SignatureError(format!("{what}. Begin it at one of {:?}", self.offsets))
             })?;
-            self.filters[usize::from(proto == proto::UDP)][slot(pattern.anchor)] |= bit;
+            let transport = usize::from(proto == proto::UDP);
+            self.any[transport] = true;
+            self.filters[transport][slot(pattern.anchor.to_be_bytes())] |= bit;
             needs = needs.min(pattern.needs());
             self.candidates.push(Candidate { pattern, number, proto });
         }
@@ -137,7 +143,7 @@ impl Signatures {
     }
 
     /// Number of the signature that this packet alone shows, 0 for none. `bytes`: the frame as captured.
-    #[inline]
+    #[inline(always)]
     pub fn sight(&self, packet: &Packet, bytes: &[u8]) -> u8 {
         let is_known = matches!(packet.proto, proto::TCP | proto::UDP) || packet.has_bth;
         if packet.payload_len == 0 || packet.payload_at == 0 || !is_known {
@@ -146,35 +152,45 @@ impl Signatures {
         let Some(payload) = bytes.get(usize::from(packet.payload_at)..) else { return 0 };
         // A short frame is padded on Ethernet.
         let payload = &payload[..payload.len().min(packet.payload_len as usize)];
-        let filter = &self.filters[usize::from(packet.proto == proto::UDP)];
-        let number = match payload.first_chunk::<HEAD>() {
-            Some(head) if !self.may_begin(filter, head) => 0,
-            _ => self.look_up(filter, packet, payload),
-        };
-        if number == 0 && columns::is_sampled(packet) {
-            return columns::show(packet, payload);
+        let transport = usize::from(packet.proto == proto::UDP);
+        let filter = &self.filters[transport];
+        let may_begin = |payload: &[u8]| payload.first_chunk().is_none_or(|head| self.may_begin(filter, head));
+        match self.any[transport] && may_begin(payload) {
+            false if !columns::is_sampled(packet) => 0,
+            may_begin => self.look_closely(may_begin, packet, payload),
         }
-        number
     }
 
     /// Whether some pattern may begin in these bytes: in all but few packets none does.
     #[inline]
     fn may_begin(&self, filter: &[u8; SLOTS], head: &[u8; HEAD]) -> bool {
-        let mut found = 0;
-        for (place, at) in self.places.iter().enumerate() {
-            let at = usize::from(at & 63);
-            found |= filter[slot(u16::from_be_bytes([head[at], head[at + 1]]))] & 1 << place;
+        let begins = |places: Range<usize>| {
+            places.fold(0, |found, place| {
+                let at = usize::from(self.places[place] & 63);
+                found | filter[slot([head[at], head[at + 1]])] & 1 << place
+            })
+        };
+        // Counts that the compiler knows: no loop is left.
+        begins(0..MAX_OFFSETS / 2) != 0
+            || self.offsets.len() > MAX_OFFSETS / 2 && begins(MAX_OFFSETS / 2..MAX_OFFSETS) != 0
+    }
+
+    #[inline(never)]
+    fn look_closely(&self, may_begin: bool, packet: &Packet, payload: &[u8]) -> u8 {
+        let filter = &self.filters[usize::from(packet.proto == proto::UDP)];
+        match if may_begin { self.look_up(filter, packet, payload) } else { 0 } {
+            0 if columns::is_sampled(packet) => columns::show(packet, payload),
+            number => number,
         }
-        found != 0
     }
 
     fn look_up(&self, filter: &[u8; SLOTS], packet: &Packet, payload: &[u8]) -> u8 {
         let mut best = None;
         for (place, at) in self.offsets.iter().enumerate() {
             let Some(two) = payload.get(*at..*at + 2) else { continue };
-            let two = u16::from_be_bytes([two[0], two[1]]);
+            let two = [two[0], two[1]];
             if filter[slot(two)] >> place & 1 != 0 {
-                best = earlier(best, self.compare(place as u8, two, packet, payload));
+                best = earlier(best, self.compare(place as u8, u16::from_be_bytes(two), packet, payload));
             }
         }
         best.map_or(0, |number| self.candidates[usize::from(number)].number)
@@ -243,7 +259,9 @@ fn earlier(a: Option<u16>, b: Option<u16>) -> Option<u16> {
     a.into_iter().chain(b).min()
 }
 
-fn slot(two: u16) -> usize {
+#[inline]
+fn slot(two: [u8; 2]) -> usize {
+    let two = u16::from_le_bytes(two);
     usize::from(two ^ two >> 7) & (SLOTS - 1)
 }
 
