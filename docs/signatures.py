@@ -73,7 +73,7 @@ Followed are conversations of 16 packets or more in a direction, of 700 bytes on
 | `bulk[].filled` | mean payload of packets with data, of 1,448 bytes: where it is above a half, the share of full \
 packets within 0.07 |
 | `bulk[].on_share`, `period_ns` | steps with packets from the first to the last; after how long it comes again (of \
-the 64 largest; null: no rhythm, or not looked for) |
+the 64 largest; null: no rhythm, on 95 % of the steps or more, or not looked for) |
 | `groups[]` | three `hosts` or more whose `ways` keep time: the bytes of two that meet correlate by 0.4 or more, five \
 standard errors above chance, in steps of 67 to 536 ms, both begin and pause, neither has less than 0.4 of the other's \
 bytes; and one host passes on what it gets (ring, mesh, chain) |

@@ -25,6 +25,8 @@ const HOSTS: usize = 3;
 const RHYTHM: f64 = 0.25;
 const NEARLY: f64 = 0.8;
 const RHYTHM_STEPS: usize = 2_048;
+/// Who sends in this share of the steps, or more, pauses too little to come again: what its bytes do then is noise.
+const ALWAYS_ON: f64 = 0.95;
 
 /// A host inside its realm, as one of its packets has it.
 pub(crate) type Host = (u16, u8, u128);
@@ -93,9 +95,12 @@ impl Grid {
         series
     }
 
-    /// After how long this comes again; None when it has no rhythm.
-    pub fn period_ns<'a>(&self, paces: impl Iterator<Item = &'a Pace>) -> Option<u64> {
-        let series = self.series(paces);
+    /// After how long this comes again; None when it has no rhythm, or hardly pauses.
+    pub fn period_ns(&self, pace: &Pace) -> Option<u64> {
+        if on_share(pace) >= ALWAYS_ON {
+            return None;
+        }
+        let series = self.series(std::iter::once(pace));
         let (first, last) = ends(&series)?;
         self.rhythm(&series[first..=last])
     }
@@ -118,6 +123,12 @@ impl Grid {
 }
 
 /// The first and the last step with bytes.
+/// Steps with packets, from the first to the last.
+pub(crate) fn on_share(pace: &Pace) -> f64 {
+    let steps = pace.steps.first().zip(pace.steps.last()).map_or(1, |(first, last)| last.0 - first.0 + 1);
+    pace.steps.len() as f64 / steps as f64
+}
+
 fn ends(series: &[f64]) -> Option<(usize, usize)> {
     let has_any = |bytes: &f64| *bytes > 0.0;
     Some((series.iter().position(has_any)?, series.iter().rposition(has_any)?))

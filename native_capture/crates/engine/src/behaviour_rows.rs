@@ -8,7 +8,7 @@ use nc_flow::{address, protocol, Pace, PaceKey, PACE_STEP_BITS};
 use serde::Serialize;
 
 use crate::account::Ground;
-use crate::behaviour::{groups, ways, Grid, Group, Host};
+use crate::behaviour::{groups, on_share, ways, Grid, Group, Host};
 use crate::core::Core;
 use crate::flows::Paces;
 
@@ -93,7 +93,7 @@ pub(crate) fn row<'a>(
     largest.sort_by_key(|(key, pace)| (Reverse(pace.bytes), *key));
     largest.truncate(top.unwrap_or(ROWS));
     let bulk = largest.into_iter().enumerate().map(|(place, (key, pace))| {
-        let period_ns = if place < WITH_RHYTHM { grid.period_ns(std::iter::once(pace)) } else { None };
+        let period_ns = if place < WITH_RHYTHM { grid.period_ns(pace) } else { None };
         bulk_row(ground, key, pace, period_ns)
     });
     let groups = groups(&grid, &ways(&grid, paces));
@@ -107,7 +107,6 @@ pub(crate) fn row<'a>(
 }
 
 fn bulk_row<'a>(ground: &'a Ground, key: &PaceKey, pace: &Pace, period_ns: Option<u64>) -> BulkRow<'a> {
-    let steps = pace.steps.first().zip(pace.steps.last()).map_or(1, |(first, last)| last.0 - first.0 + 1);
     BulkRow {
         point: ground.places.get(usize::from(key.point)).map_or("", |place| &place.name),
         src: address(key.version, key.src),
@@ -123,7 +122,7 @@ fn bulk_row<'a>(ground: &'a Ground, key: &PaceKey, pace: &Pace, period_ns: Optio
         filled: rounded(pace.filled()),
         first_ns: pace.first_ns,
         last_ns: pace.last_ns,
-        on_share: rounded(pace.steps.len() as f64 / steps as f64),
+        on_share: rounded(on_share(pace)),
         period_ns,
     }
 }

@@ -78,3 +78,17 @@ fn a_long_run_is_looked_at_in_longer_steps() {
     let paces = [pace(1, 2, slow), pace(2, 3, slow)].map(stretch);
     assert_eq!(told(&paces).iter().map(|row| (row.0, row.2)).collect::<Vec<_>>(), [(3, Some(256 << 26))]);
 }
+
+#[test]
+fn who_hardly_pauses_has_no_rhythm() {
+    let period = |bytes: fn(u64) -> u64| {
+        let rows = [pace(1, 2, bytes)];
+        Grid::over(rows.iter().map(|(_, pace)| pace)).and_then(|grid| grid.period_ns(&rows[0].1))
+    };
+    assert_eq!(period(beat), Some(7 << 26));
+    // Always on, with a swing of its bytes that would be one: a transfer at full speed wanders so.
+    assert_eq!(period(|n| if n % 9 < 5 { 40_000 } else { 20_000 }), None);
+    // A pause of one step in 20 is too little, one in 19 is not.
+    assert_eq!(period(|n| if n % 20 == 19 { 0 } else { 30_000 }), None);
+    assert_eq!(period(|n| if n % 19 == 18 { 0 } else { 30_000 }), Some(19 << 26));
+}
