@@ -1,8 +1,10 @@
-"""Numbers with their unit, the same in both languages. None is never written as 0: callers show it as unknown."""
+"""Numbers with their unit; spans of time in the reader's words. None is never written as 0: callers show it as unknown."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+
+from django.utils.translation import gettext as _
 
 _DECIMAL = ("", "k", "M", "G", "T", "P")
 
@@ -39,23 +41,27 @@ def percent(ratio: float) -> str:
     return f"{value:.1f}\u00a0%" if 0 < value < 10 else f"{value:.0f}\u00a0%"
 
 
+def _unbroken(text: str) -> str:
+    return text.replace(" ", "\u00a0")
+
+
 def span(seconds: float) -> str:
-    """14 h 06 min, 3 min 20 s, 4.2 s, 850 ms."""
+    """14 h 06 min, 3 min 20 s, 4.2 s, 850 ms, in the reader's language."""
     if seconds < 0.9995:
-        return f"{seconds * 1000:.0f}\u00a0ms"
+        return _unbroken(_("%(n)s ms") % {"n": f"{seconds * 1000:.0f}"})
     if seconds < 59.95:
-        return f"{seconds:.1f}\u00a0s" if seconds < 10 else f"{seconds:.0f}\u00a0s"
+        return _unbroken(_("%(n)s s") % {"n": f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"})
     whole = round(seconds)
     if whole < 3600:
-        return f"{whole // 60}\u00a0min\u00a0{whole % 60:02d}\u00a0s"
+        return _unbroken(_("%(m)d min %(s)02d s") % {"m": whole // 60, "s": whole % 60})
     if whole < 2 * 86400:
-        return f"{whole // 3600}\u00a0h\u00a0{whole % 3600 // 60:02d}\u00a0min"
-    return f"{whole // 86400}\u00a0d\u00a0{whole % 86400 // 3600:02d}\u00a0h"
+        return _unbroken(_("%(h)d h %(m)02d min") % {"h": whole // 3600, "m": whole % 3600 // 60})
+    return _unbroken(_("%(d)d d %(h)02d h") % {"d": whole // 86400, "h": whole % 86400 // 3600})
 
 
 def short_span(ns: float) -> str:
     """37 µs, 2 ms, 1.2 s from nanoseconds."""
-    return f"{ns / 1000:.0f}\u00a0µs" if ns < 999_500 else span(ns / 1e9)
+    return _unbroken(_("%(n)s µs") % {"n": f"{ns / 1000:.0f}"}) if ns < 999_500 else span(ns / 1e9)
 
 
 def pace(per_second: float) -> str:

@@ -24,7 +24,7 @@ def text(client: Client, sensor: Sensor) -> str:
             "en",
             ["lossless priorities differ: 3 at leaf-1 Eth1/7, none at gpu-9 mlx5_0", "AF31: 3", "vxlan 5001", "3.4 s", "gloo"],
         ),
-        ("zh-hans", ["无损优先级不一致:leaf-1 Eth1/7 为 3,gpu-9 mlx5_0 为 无", "同时发送、同时暂停的主机", "被截短"]),
+        ("zh-hans", ["无损优先级不一致：leaf-1 Eth1/7 为 3，gpu-9 mlx5_0 为 无", "同时发送、同时暂停的主机", "被截短"]),
     ],
 )
 def test_a_network_engineer_sees_which_end_of_a_link_is_set_otherwise(rows: Sample, language: str, said: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,13 @@ NB = "\u00a0"
 )
 def test_number_reads_as_people_write_it(form: object, value: float, text: str) -> None:
     assert form(value).replace(NB, " ") == text  # type: ignore[operator]
+
+
+def test_spans_are_said_in_the_readers_language() -> None:
+    with translation.override("zh-hans"):
+        told = [units.span(value).replace(NB, " ") for value in (0.85, 4.2, 200, 10_920, 3 * 86400)]
+        assert told == ["850 毫秒", "4.2 秒", "3 分 20 秒", "3 小时 02 分", "3 天 00 小时"]
+        assert units.short_span(37_400).replace(NB, " ") == "37 微秒"
 
 
 def test_packet_time_becomes_a_moment() -> None:

@@ -78,6 +78,21 @@ def test_no_text_stands_in_the_templates_outside_of_the_catalogue(app: str) -> N
         assert words <= {"api", "docs", "schema", "nbsp", "amp"}, (path.name, words)
 
 
+# ASCII punctuation beside a Chinese character, and blanks beside Chinese punctuation.
+WRONG_MARK = re.compile(
+    r"[\u4e00-\u9fff”）][,:;?!()]|[,:;?!()] ?[\u4e00-\u9fff“（]|[\u4e00-\u9fff] [，。；：！？（）、]|[，。；：！？（）、] "
+)
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_chinese_has_the_marks_of_chinese(app: str) -> None:
+    """Values between marks (`%(host)s:%(port)s`) and code stay as they are: no Chinese character touches them."""
+    joined = re.sub(r'"\n"', "", catalogue(app).read_text(encoding="utf-8"))
+    told = re.findall(r'^msgstr(?:\[\d\])? "(.+)"$', joined, re.M)
+    assert len(told) > 500
+    assert not [text for text in told if WRONG_MARK.search(text)]
+
+
 def test_every_label_has_a_chinese_word() -> None:
     texts = [*labels.CHANGE_KIND.values(), *labels.PUSH_OUTCOME.values(), *labels.GUARDRAILS.values(), *traffic.SIGNALS.values()]
     texts += [text for pair in (*labels.CHECKS.values(), *traffic.VERDICTS.values(), *traffic.OUTCOMES.values()) for text in pair]

@@ -69,8 +69,8 @@ def two_points(folder: Path) -> list[str]:
 
 def test_a_report_in_chinese_has_no_english_words_but_names(tmp_path, capsys):
     text = told(capsys, *two_points(tmp_path), "--lang=zh")
-    assert "故障 acc 与 core 之间,类别 DSCP 46:200 个中丢失 10 个(5.00 %);其报文未经等待就消失。置信度 " in text
-    assert "判定:没有给出身份台账,未对标记作判定" in text and "未查看:队列, 微突发" in text
+    assert "故障 acc 与 core 之间，类别 DSCP 46：200 个中丢失 10 个（5.00 %）；其报文未经等待就消失。置信度 " in text
+    assert "判定：没有给出身份台账，未对标记作判定" in text and "未查看：队列, 微突发" in text
     names = {
         "TCP",
         "ACK",
@@ -113,7 +113,7 @@ def test_what_is_withheld_is_said_in_either_language_and_json_is_english(tmp_pat
     ]
     reason = "the mirror of a lost 50.00 % (limit 0.1 %, by counters)"
     assert f"Losses and delays are withheld: {reason}." in told(capsys, *points)
-    assert "不给出丢包和时延:a 的镜像丢失 50.00 %(上限 0.1 %,依据:计数器)。" in told(capsys, *points, "--lang=zh")
+    assert "不给出丢包和时延：a 的镜像丢失 50.00 %（上限 0.1 %，依据：计数器）。" in told(capsys, *points, "--lang=zh")
     assert json.loads(told(capsys, *points, "--lang=zh", "--format=json"))["path"]["withheld"] == [reason]
 
 

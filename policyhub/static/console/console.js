@@ -29,7 +29,8 @@
       const left = Math.round((new Date(el.dateTime) - Date.now()) / 1000);
       if (left <= 0) { el.textContent = el.dataset.over; continue; }
       const h = Math.floor(left / 3600), m = Math.floor(left % 3600 / 60), s = left % 60;
-      el.textContent = h ? `${h} h ${pad(m)} min` : m ? `${m} min ${pad(s)} s` : `${s} s`;
+      const [hours, minutes, seconds] = document.documentElement.lang.startsWith("zh") ? ["小时", "分", "秒"] : ["h", "min", "s"];
+      el.textContent = h ? `${h} ${hours} ${pad(m)} ${minutes}` : m ? `${m} ${minutes} ${pad(s)} ${seconds}` : `${s} ${seconds}`;
     }
   }
 
