@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use nc_decode::proto;
-use nc_flow::{FlowHealth, FlowTable, KeyedState, RoundTrips, Service};
+use nc_flow::{FlowHealth, FlowTable, KeyedState, RoundTrips, Service, Signs, Troubles};
 use serde::Serialize;
 
 use crate::core::Core;
@@ -153,7 +153,9 @@ impl Sums {
     /// Sum up a conversation that the table holds.
     pub fn sum(&mut self, flows: &FlowTable, ways: [u32; 2], chosen: &Chosen) {
         self.directions += flows.directions(ways[0]);
-        self.media.extend(ways.into_iter().filter_map(|number| stream_of(flows, number)));
+        if flows.may_have_media(ways[0]) {
+            self.media.extend(ways.into_iter().filter_map(|number| stream_of(flows, number)));
+        }
         let Some((talk, key)) = judged(flows, ways) else { return };
         let place = chosen.number(&key).and_then(|number| self.places.get_mut(number));
         let sum = place.and_then(|place| place.of_mut(&mut self.sums));
@@ -202,14 +204,14 @@ fn count(flows: &FlowTable, talk: u32, service: &Service, mut sum: Option<&mut S
         if flow.packets() == 0 {
             continue;
         }
-        let (health, segments) = (flows.health_but_times(number), flows.data_segments(number));
+        let signs = flows.signs(number);
         let point = usize::from(flow.point);
         if point >= points.len() {
             points.resize(point + 1, HealthSums::default());
         }
-        points[point].add(&health, segments, whole, number == talk);
+        points[point].add(&signs, whole, number == talk);
         if let Some(sum) = &mut sum {
-            sum.sums.add(&health, segments, whole, number == talk);
+            sum.sums.add(&signs, whole, number == talk);
             sum.add_trips(&flows.round_trips(number), flows.key(number).dport == service.port);
         }
     }
@@ -232,15 +234,22 @@ impl HealthSums {
     }
 
     /// `is_first`: of the directions of a conversation.
-    fn add(&mut self, health: &FlowHealth, data_segments: u32, whole: bool, is_first: bool) {
-        let troubles = &health.troubles;
+    #[inline]
+    fn add(&mut self, signs: &Signs, whole: bool, is_first: bool) {
         self.conversations += u64::from(is_first);
         self.half_seen += u64::from(is_first && !whole);
-        self.unanswered += u64::from(health.unanswered);
-        self.data_segments += u64::from(data_segments);
+        self.unanswered += u64::from(signs.unanswered);
+        self.data_segments += u64::from(signs.data_segments);
+        self.resets += u64::from(signs.resets);
+        if let Some(troubles) = &signs.troubles {
+            self.add_troubles(troubles, whole);
+        }
+    }
+
+    #[cold]
+    fn add_troubles(&mut self, troubles: &Troubles, whole: bool) {
         self.retransmitted += u64::from(troubles.retransmitted);
         self.zero_window_ns = self.zero_window_ns.saturating_add(troubles.zero_window_ns);
-        self.resets += u64::from(health.resets);
         if whole {
             self.fast += u64::from(troubles.fast);
             self.timeout += u64::from(troubles.timeout);

@@ -105,7 +105,7 @@ impl Names {
     /// What the client of a conversation asked for (`asked`, 0 for nothing), or else what DNS called the server's address, at
     /// one of `points`: those of its realm.
     pub fn of(&self, asked: u16, service: &Service, points: impl IntoIterator<Item = u16>) -> Option<Named<'_>> {
-        let by_address = |point| self.by_address.get(&(point, service.version, service.address)).copied();
+        let by_address = |point| self.by_address.get(&(point, service.version, service.address())).copied();
         let number =
             if asked != 0 || self.by_address.is_empty() { asked } else { points.into_iter().find_map(by_address)? };
         let (name, source) = self.all.get(usize::from(number).checked_sub(1)?)?;

@@ -156,7 +156,7 @@ fn row<'a>(core: &'a Core, (point, service): Key, sum: Sum, times: Option<&Respo
     let percentile = |percent| times?.percentile(percent);
     ServiceRow {
         point: &core.points[usize::from(point)].name,
-        server: address(service.version, service.address),
+        server: address(service.version, service.address()),
         server_port: ServerPort::of(service.port),
         proto: protocol(service.proto).into_owned(),
         server_name: named.map(|(name, _)| name),

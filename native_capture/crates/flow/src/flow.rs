@@ -182,13 +182,8 @@ impl Talk {
         let (to, to_port) =
             if way & 1 == 0 { (self.dst, self.ports as u16) } else { (self.src, (self.ports >> 16) as u16) };
         let from = if way & 1 == 0 { self.src } else { self.dst };
-        Service {
-            address: whole(if to_port == port { to } else { from }),
-            realm: (self.kind >> 16) as u16,
-            port,
-            proto: self.proto(),
-            version: self.kind as u8,
-        }
+        let address = whole(if to_port == port { to } else { from });
+        Service::new(address, (self.kind >> 16) as u16, port, self.proto(), self.kind as u8)
     }
 
     /// Packets of `way` go to the server, or come from it.

@@ -52,7 +52,7 @@ impl Wire {
 
     /// Times from request to first response, as (count, longest in ms).
     fn responses(&self) -> Option<(u64, Option<u64>)> {
-        let service = Service { address: 2, realm: 0, port: SERVER, proto: proto::TCP, version: 4 };
+        let service = Service::new(2, 0, SERVER, proto::TCP, 4);
         let times = self.0.responses(&service)?;
         Some((times.count(), times.max().map(|ns| ns / MS)))
     }
@@ -158,7 +158,7 @@ fn who_speaks_first_in_the_middle_of_a_connection_is_not_taken_for_the_client() 
         (15, false, 5_100, 100, 9_100, ACK),
     ]);
     assert_eq!(wire.responses(), None);
-    let asked = Service { address: 1, realm: 0, port: CLIENT, proto: proto::TCP, version: 4 };
+    let asked = Service::new(1, 0, CLIENT, proto::TCP, 4);
     assert!(wire.0.responses(&asked).is_none());
 }
 

@@ -54,7 +54,7 @@ pub use pace::{Pace, PaceKey, PACE_STEP_BITS};
 pub use pauses::{PauseMeter, PauseSecond, PauseTotals, REFERENCE_BPS, WHOLE_LINK};
 pub use psn::{Psn, Stream};
 pub use queue::{PortQueues, QueueSetting};
-pub use readings::FlowHealth;
+pub use readings::{FlowHealth, Signs};
 pub use responses::{ResponseTimes, Service};
 pub use roce::{RoceEvent, RoceTable};
 pub use roce_ends::RoceEnds;

@@ -23,6 +23,15 @@ pub struct FlowHealth {
     pub unanswered: bool,
 }
 
+/// What the record of a direction itself says of its health, and its troubles where it has any: see [`FlowHealth`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signs {
+    pub data_segments: u32,
+    pub resets: u8,
+    pub unanswered: bool,
+    pub troubles: Option<Troubles>,
+}
+
 impl FlowTable {
     /// Packets and bytes of each mark of this direction, ascending.
     pub fn marks(&self, number: u32) -> Vec<(u8, DscpCount)> {
@@ -106,38 +115,35 @@ impl FlowTable {
     /// All zero for what is not TCP.
     #[inline]
     fn troubles(&self, number: u32) -> Troubles {
-        let talk = self.talk(number >> 1);
-        if talk.rare == 0 {
-            return Troubles::default();
-        }
-        self.troubles_of(talk, (number & 1) as usize)
-    }
-
-    #[cold]
-    fn troubles_of(&self, talk: &Talk, way: usize) -> Troubles {
-        let trouble = self.health.rares.trouble(talk).filter(|_| talk.proto() == proto::TCP);
-        trouble.map(|trouble| trouble.at_end(way, talk.last_ns())).unwrap_or_default()
+        self.signs(number).troubles.unwrap_or_default()
     }
 
     /// All zero and unknown for what is not TCP.
     pub fn health(&self, number: u32) -> FlowHealth {
-        FlowHealth { round_trips: self.round_trips(number), ..self.health_but_times(number) }
+        let Signs { troubles, resets, unanswered, .. } = self.signs(number);
+        let round_trips = self.round_trips(number);
+        FlowHealth { troubles: troubles.unwrap_or_default(), round_trips, resets, unanswered }
     }
 
-    /// As `health`, with nothing known of round trips: they stand elsewhere.
+    /// All zero for what is not TCP.
     #[inline]
-    pub fn health_but_times(&self, number: u32) -> FlowHealth {
+    pub fn signs(&self, number: u32) -> Signs {
         let (talk, way) = (self.talk(number >> 1), (number & 1) as usize);
-        let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
         if talk.proto() != proto::TCP {
-            return FlowHealth::default();
+            return Signs::default();
         }
-        FlowHealth {
-            troubles: self.troubles(number),
-            round_trips: RoundTrips::default(),
+        let (mine, theirs) = (&talk.ways[way], &talk.ways[way ^ 1]);
+        Signs {
+            data_segments: mine.data_segments,
             resets: mine.tcp.resets,
             unanswered: is_unanswered(mine, theirs),
+            troubles: if talk.rare == 0 { None } else { self.troubles_of(talk, way) },
         }
+    }
+
+    #[cold]
+    fn troubles_of(&self, talk: &Talk, way: usize) -> Option<Troubles> {
+        self.health.rares.trouble(talk).map(|trouble| trouble.at_end(way, talk.last_ns()))
     }
 
     /// From the point to the receiver of this direction; unknown for what is not TCP.
@@ -145,6 +151,13 @@ impl FlowTable {
         let talk = self.talk(number >> 1);
         let timing = self.health.timings.get(talk.timing).filter(|_| talk.proto() == proto::TCP);
         timing.map(|timing| timing.round_trips((number & 1) as usize)).unwrap_or_default()
+    }
+
+    /// Whether one of the two directions may have an RTP stream.
+    #[inline]
+    pub fn may_have_media(&self, number: u32) -> bool {
+        let talk = self.talk(number >> 1);
+        talk.proto() == proto::UDP && talk.timing != 0
     }
 
     /// The RTP stream in this direction.
@@ -155,11 +168,6 @@ impl FlowTable {
             return None;
         }
         self.health.media.get(talk.timing)?.media((number & 1) as usize)
-    }
-
-    /// Data segments of this direction, all zero for what is not TCP.
-    pub fn data_segments(&self, number: u32) -> u32 {
-        self.flow(number).data_segments
     }
 
     /// The direction, of this one's conversation, by which services are judged: the first that was seen of a TCP conversation, or of one with DNS
