@@ -10,6 +10,8 @@ from policyhub.domain.objects import AddressObject, ObjectGroup, Schedule, Servi
 from policyhub.domain.qos import DscpMap, QosMap, QosPolicy, Trust
 from policyhub.domain.rules import Policy
 
+ENDS_INSIDE = "the text ends inside of "
+
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
@@ -18,6 +20,11 @@ class Unparsed:
     line: int
     text: str
     reason: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text ended there before what it told was told."""
+        return self.reason.startswith(ENDS_INSIDE)
 
 
 @dataclass(frozen=True, slots=True)

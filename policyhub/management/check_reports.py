@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from policyhub.domain.finding import Finding, Severity
+from policyhub.domain.message import gettext_noop
 from policyhub.domain.terminal import columns, padded
 from policyhub.management.check_audit import Device, Report
 from policyhub.management.check_words import ENGLISH, Words
@@ -17,6 +18,7 @@ from policyhub.management.terminal import plain
 
 COLUMNS = ("severity", "code", "name", "device", "file", "policy", "rule", "lines", "by", "message", "evidence", "fix")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+CUT = gettext_noop("the text was cut at line %(line)d: read it from the device again, whole")
 GROUPED = frozenset({"no-hit-evidence", "unlogged-rule", "disabled-rule"})  # many rules, one reason: one row in the text
 
 
@@ -127,6 +129,9 @@ def _head(device: Device, words: Words) -> str:
     if device.config.unparsed:
         first = ", ".join(str(line.line) for line in device.config.unparsed[:5])
         parts[3] += words.gettext(" (first: %(lines)s)") % {"lines": first}
+        cut = next((line.line for line in device.config.unparsed if line.is_cut), None)
+        if cut is not None:
+            parts.append(words.gettext(CUT) % {"line": cut})
     # a file without a hostname is called by its path already
     names = [device.label, device.config.platform, *([device.file] if device.config.hostname else [])]
     return f"{'  '.join(plain(name) for name in names)}\n  {', '.join(parts)}"

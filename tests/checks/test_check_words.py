@@ -118,3 +118,12 @@ def test_chinese_needs_no_django(folder):
 def test_severities_line_up_where_chinese_letters_are_two_columns_wide():
     assert (padded("HIGH", 8), padded("严重", 8)) == ("HIGH    ", "严重    ")
     assert Words("zh").ngettext("%(n)d rule", "%(n)d rules", 3) == "3 条规则"
+
+
+def test_a_text_that_was_cut_says_where_and_what_to_do(capsys, tmp_path):
+    cut = tmp_path / "cut.xml"
+    began = '<config version="10.1.0"><devices><entry name="localhost"><vsys>\n<entry name="vsys1"><rulebase><security><rules>\n'
+    cut.write_text(f'{began}<entry name="web"><action>allow</action>\n')
+    arguments = (cut, "--platform", "paloalto_panos")
+    assert "the text was cut at line 3: read it from the device again, whole" in told(capsys, *arguments)[1]
+    assert "文本在第 3 行被截断：请从设备重新完整读取" in told(capsys, *arguments, "--lang", "zh")[1]

@@ -33,7 +33,7 @@ def test_truncated_xml_keeps_what_stood_before_the_break() -> None:
     config = VENDOR.parse(text)
     assert [found.name for found in config.policies[0].rules] == ["one", "two"]
     assert [unparsed.line for unparsed in config.unparsed] == [text.count("\n") + 1]
-    assert "breaks here" in config.unparsed[0].reason
+    assert config.unparsed[0].reason == "the text ends inside of 'rules'"
 
 
 def test_every_line_behind_a_break_is_unparsed() -> None:
@@ -319,3 +319,24 @@ def test_fields_of_an_address_follow_each_other_wherever_it_stands() -> None:
         ("template:T", "t", "10.0.0.8/32"),
     ]
     assert [line.line for line in config.unparsed] == [5, 7]
+
+
+WHOLE = """<config version="10.1.0"><devices><entry name="localhost"><vsys><entry name="vsys1"><rulebase><security><rules>
+<entry name="web">
+<from><member>a</member></from><to><member>b</member></to><source><member>any</member></source>
+<destination><member>any</member></destination><service><member>any</member></service>
+<application><member>any</member></application><action>allow</action>
+</entry>
+</rules></security></rulebase></entry></vsys></entry></devices></config>
+"""
+
+
+def test_a_text_that_was_cut_names_the_line_and_what_was_open() -> None:
+    assert not VENDOR.parse(WHOLE).unparsed
+    for end in range(WHOLE.index('<entry name="web">') + 18, len(WHOLE) - len("</config>\n")):
+        (cut,) = (line for line in VENDOR.parse(WHOLE[:end]).unparsed if line.is_cut)
+        assert cut.line == len(WHOLE[:end].rstrip().split("\n")) and cut.reason.count("'") == 2, (end, cut)
+    web = VENDOR.parse(WHOLE[: WHOLE.index("</entry>")]).unparsed[-1]
+    assert (web.line, web.reason) == (5, "the text ends inside of 'web'")
+    broken = VENDOR.parse(WHOLE.replace("</from>", "</form>")).unparsed
+    assert not any(line.is_cut for line in broken) and "breaks here" in broken[0].reason

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from types import MappingProxyType
 
+from policyhub.domain.device_config import ENDS_INSIDE
 from policyhub.vendorkit.blocks import Lines
 from policyhub.vendorkit.ledger import LineLedger
 from policyhub.vendorkit.ordering import Order
@@ -220,7 +221,7 @@ class _Builder:
         """A text that ends inside of an entry was cut: what else the entry says is not known."""
         inside = [node.name for at, node in enumerate(self.stack) if node.is_entry and self.stack[at - 1].name != "vdom"]
         if inside:
-            self.ledger.unparsed(self.lines.at(max(self.stack[-1].numbers)), f"the text ends inside of {inside[0][:40]!r}")
+            self.ledger.unparsed(self.lines.at(max(self.stack[-1].numbers)), f"{ENDS_INSIDE}{inside[0][:40]!r}")
 
     def _reorder(self, key: int) -> None:
         """Entries in the order that moves gave them."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from xml.parsers import expat
 
+from policyhub.domain.device_config import ENDS_INSIDE
 from policyhub.vendors.paloalto_panos.tree import DEEPEST, Node
 from policyhub.vendors.paloalto_panos.xml_fields import STAND_IN, Field, Members, take_fields
 
@@ -73,8 +74,12 @@ def _read(plain: str, fields: Iterator[Field] | None = None) -> XmlText:
     try:
         builder.parser.Parse(f"<text>{plain}\n</text>".encode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        line = min(error.lineno, plain.count("\n") + 1)
-        result.broken = (line, f"the XML breaks here: {expat.ErrorString(error.code)}")
+        last = len(plain.rstrip().split("\n"))
+        line, inside = min(error.lineno, last), builder.innermost
+        # What breaks is the end of the element of our own around it, or a tag that does not end.
+        is_cut = inside and (error.lineno > last or (line == last and plain.rfind("<") > plain.rfind(">")))
+        said = f"{ENDS_INSIDE}{inside[:40]!r}" if is_cut else f"the XML breaks here: {expat.ErrorString(error.code)}"
+        result.broken = (line, said)
         builder.close(line)
     return result
 
@@ -266,6 +271,11 @@ class _Builder:
         last = self.parser.CurrentLineNumber
         parts = text.split("\n")
         self.result.stray.extend(last - len(parts) + at for at, part in enumerate(parts, 1) if part.strip())
+
+    @property
+    def innermost(self) -> str:
+        """Name of the entry, or of the element, that is open; "" when none is."""
+        return self.field or next((node.name for node in reversed(self.stack[1:]) if node is not VALUE), "")
 
     def close(self, line: int) -> None:
         """After a break: what is open ends here."""
