@@ -104,9 +104,16 @@ def _worse_class(before: Sequence[Window], after: Sequence[Window], leave_out: i
 def _figures(before: Sequence[Window], after: Sequence[Window], marks: frozenset[int]) -> dict[str, object]:
     """Both sides alike: as many seconds directly before the push as there are after it, both of those in which it sent."""
     old, new = [w for w in before if w.complete], [w for w in after if w.complete]
-    sent_old, sent_new = ([w for w in side if w.offender_bytes] for side in (old, new))
+    sent_old, sent_new = _sending(old), _sending(new)
     at_most = min(len(sent_old), len(sent_new)) or max(len(sent_old), len(sent_new))
     return {"before": _side(old, sent_old[-at_most:], marks), "after": _side(new, sent_new[-at_most:], marks)}
+
+
+def _sending(usable: Sequence[Window]) -> list[Window]:
+    """Seconds in which it sent, without those in which it only began, where there are others."""
+    known = {window.start_ns: window.offender_bytes for window in usable}
+    sent = [window for window in usable if window.offender_bytes]
+    return [window for window in sent if known.get(window.start_ns - SECOND_NS) != 0] or sent
 
 
 def _side(usable: Sequence[Window], sent: Sequence[Window], marks: frozenset[int]) -> dict[str, object]:

@@ -144,3 +144,11 @@ def test_rates_compare_as_many_seconds_on_both_sides_and_no_silent_ones():
     assert rates(full + silent, silent + full) == [(2, 8000), (2, 8000)]
     assert rates(ramp + full, silent) == [(4, 4400), (0, 0)]
     assert rates([], full) == [(0, None), (2, 8000)]
+
+
+def test_a_second_in_which_it_only_began_is_no_second_of_its_rate():
+    sizes = (0, 0, 300, 1000, 1000)
+    before = [Window(n * SECOND_NS, True, size, size) for n, size in enumerate(sizes)]
+    after = [Window(n * SECOND_NS, True, 0, 1000) for n in range(6, 9)]
+    assert rates(before, after) == [(2, 8000), (2, 8000)]
+    assert rates(before[:3], after) == [(1, 2400), (1, 8000)]
