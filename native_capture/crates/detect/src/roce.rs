@@ -92,23 +92,14 @@ impl RoceJudge {
         }
     }
 
-    /// Judge one packet that the table has accounted. `is_first`: no other point showed it before. What is found goes to `sink`
-    /// without the number of its sender's identity.
+    /// Count one packet that the table has accounted; true when it is usual, and nothing can be told of it. Any other is to be judged.
     #[inline]
-    pub fn judge(
-        &mut self,
-        table: &RoceTable,
-        event: &RoceEvent,
-        packet: &Packet,
-        is_first: bool,
-        sink: &mut dyn FnMut(Note<'_>),
-    ) {
+    pub fn is_usual(&mut self, table: &RoceTable, event: RoceEvent, packet: &Packet) -> bool {
         if table.flow(event.number).ends.tunnel != 0 {
-            return; // the addresses are those of the tunnel's ends, not of who is to blame
+            return true; // the addresses are those of the tunnel's ends, not of who is to blame
         }
-        let count = event.number as usize + 1;
-        if self.states.len() < count {
-            self.states.resize_with(count, State::default);
+        if self.states.len() <= event.number as usize {
+            self.grow(event.number);
         }
         let is_quiet = !speaks(event) || self.is_plain_answer(table, event);
         let state = &mut self.states[event.number as usize];
@@ -116,18 +107,23 @@ impl RoceJudge {
         if event.is_data {
             state.first_mark.get_or_insert(packet.dscp);
         }
-        if is_quiet && state.is_usual(event, packet) {
-            state.data += u64::from(event.is_data);
-        } else {
-            self.look_closely(table, event, packet, is_first, sink);
-        }
+        let is_usual = is_quiet && state.is_usual(event, packet);
+        state.data += u64::from(is_usual && event.is_data);
+        is_usual
     }
 
+    #[cold]
+    fn grow(&mut self, number: u32) {
+        self.states.resize_with(number as usize + 1, State::default);
+    }
+
+    /// Judge a packet that is not usual. `is_first`: no other point showed it before. What is found goes to `sink` without the number of
+    /// its sender's identity.
     #[inline(never)]
-    fn look_closely(
+    pub fn judge(
         &mut self,
         table: &RoceTable,
-        event: &RoceEvent,
+        event: RoceEvent,
         packet: &Packet,
         is_first: bool,
         sink: &mut dyn FnMut(Note<'_>),
@@ -150,7 +146,7 @@ impl RoceJudge {
     }
 
     /// An acknowledgement of what was sent once: nothing can be told of it.
-    fn is_plain_answer(&self, table: &RoceTable, event: &RoceEvent) -> bool {
+    fn is_plain_answer(&self, table: &RoceTable, event: RoceEvent) -> bool {
         let flow = table.flow(event.number);
         let sender = || self.states.get(table.origin(flow.peer) as usize);
         let sent_again = table.peer(flow).is_some() && sender().is_some_and(|state| state.again > 0);
@@ -158,7 +154,7 @@ impl RoceJudge {
     }
 
     /// A packet that speaks about the other direction.
-    fn answer(&mut self, table: &RoceTable, event: &RoceEvent, packet: &Packet, sink: &mut dyn FnMut(Note<'_>)) {
+    fn answer(&mut self, table: &RoceTable, event: RoceEvent, packet: &Packet, sink: &mut dyn FnMut(Note<'_>)) {
         let flow = table.flow(event.number);
         let told = if event.is_cnp {
             let state = &mut self.states[event.number as usize];
@@ -197,7 +193,7 @@ impl RoceJudge {
 }
 
 /// About the other direction.
-fn speaks(event: &RoceEvent) -> bool {
+fn speaks(event: RoceEvent) -> bool {
     event.acknowledge.is_some() || event.is_cnp
 }
 
@@ -213,7 +209,7 @@ impl State {
 
     /// Next in its sequence, if it has one, and marked as such packets should be: nothing but a packet more.
     #[inline]
-    fn is_usual(&self, event: &RoceEvent, packet: &Packet) -> bool {
+    fn is_usual(&self, event: RoceEvent, packet: &Packet) -> bool {
         let is_next = event.psn == Psn::None || event.psn == Psn::Next && self.is_calm;
         let is_transport = matches!(packet.ecn, 1 | 2) && self.first_mark == Some(packet.dscp);
         is_next && (!event.is_data || is_transport && !packet.is_roce_v1)

@@ -6,7 +6,6 @@ use nc_decode::Packet;
 use nc_detect::{Bundle, Carrier, Judge, Name, Offence, Place, Stuck, Verdict};
 use nc_flow::{Counted, FlowKey, FlowTable, Signature, Signatures, Tally, TcpEvent};
 
-use crate::core::NO_FLOW;
 use crate::point::Seconds;
 
 /// What holds until there is another bundle: who is who, and the names of points, realms and signatures.
@@ -117,17 +116,22 @@ impl Breach {
     }
 }
 
-/// What a packet tells goes to its flow. `seen`: what the table made of it. Returns the number of the flow in this table ([`NO_FLOW`] when
-/// there was no room), and what the packet counts as there. A mark that is not its sender's own, and segments too large, go to `breach`.
+/// Whether a packet that counts as this is to be [noted](note): nearly none is while nobody is judged.
 #[inline(always)]
+pub(crate) fn is_notable(ground: &Ground, event: TcpEvent, packet: &Packet) -> bool {
+    let tells = packet.name != 0 || packet.signature != 0;
+    tells || event.is(TcpEvent::STUCK | TcpEvent::TOO_BIG) || ground.bundle.is_some()
+}
+
+/// What a packet tells goes to its flow, of this number in this table, where it counts as `event`. A mark that is not its sender's own, and
+/// segments too large, go to `breach`.
 pub(crate) fn note(
     flows: &mut FlowTable,
     ground: &Ground,
-    seen: Option<(u32, TcpEvent)>,
+    (flow, event): (u32, TcpEvent),
     packet: &Packet,
     mut breach: impl FnMut(Breach),
-) -> (u32, TcpEvent) {
-    let Some((flow, event)) = seen else { return (NO_FLOW, TcpEvent::default()) };
+) {
     if packet.name != 0 || packet.signature != 0 {
         note_payload(flows, ground, flow, event, packet);
     }
@@ -137,7 +141,6 @@ pub(crate) fn note(
     if let Some(bundle) = &ground.bundle {
         judge(flows, ground, bundle, flow, packet, breach);
     }
-    (flow, event)
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Place, Verdict};
 use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures, TcpEvent, TcpTracker, NO_QP};
 
-use crate::account::{is_judged, note, Breach, Ground};
+use crate::account::{is_judged, is_notable, note, Breach, Ground};
 use crate::clocks::Clocks;
 use crate::fabric::Fabric;
 use crate::flows::{look_ahead, stages, Flows};
@@ -189,9 +189,14 @@ impl Core {
             }
         };
         let shard = ahead.place();
-        let seen = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet);
-        let (flow, event) = self.note(shard, seen, number, packet);
-        self.count_tcp(number, packet, event);
+        let mut flow = NO_FLOW;
+        if let Some(seen) = self.flows.tables_mut()[shard].observe_ahead(ahead, number, packet) {
+            flow = seen.0;
+            if is_notable(&self.ground, seen.1, packet) {
+                self.note(shard, seen, number, packet);
+            }
+            self.count_tcp(number, packet, seen.1);
+        }
         if self.is_watched {
             self.hold_against(self.flows.number(shard, flow), number, packet);
         }
@@ -276,19 +281,19 @@ impl Core {
         let ahead = self.flows.look_up(key);
         let shard = ahead.place();
         let seen = self.flows.tables_mut()[shard].observe_unmet(&ahead, number, packet);
-        let flow = self.note(shard, seen, number, packet).0;
-        let flow = self.flows.number(shard, flow);
+        seen.into_iter().for_each(|seen| self.note(shard, seen, number, packet));
+        let flow = self.flows.number(shard, seen.map_or(NO_FLOW, |seen| seen.0));
         self.hold_against(flow, number, packet);
         flow
     }
 
-    /// `seen`: what the table of this shard says. Returns the flow there, and what the packet counts as.
-    #[inline(always)]
-    fn note(&mut self, shard: usize, seen: Option<(u32, TcpEvent)>, number: u16, packet: &Packet) -> (u32, TcpEvent) {
+    /// `seen`: what the table of this shard says.
+    #[inline(never)]
+    fn note(&mut self, shard: usize, seen: (u32, TcpEvent), number: u16, packet: &Packet) {
         let Self { flows, ground, judge, points, verdicts, .. } = self;
         note(&mut flows.tables_mut()[shard], ground, seen, packet, |breach| {
             breach.charge(judge, ground, points[usize::from(number)].saw(number), packet, verdicts);
-        })
+        });
     }
 
     /// Queues, hours and peaks.

@@ -3,7 +3,7 @@
 use nc_correlate::Gone;
 use nc_decode::Packet;
 use nc_detect::{thresholds, Figure, Joins, Name, Note, RoceJudge, Severity};
-use nc_flow::{FlowKey, PauseMeter, PauseSecond, RoceTable, NO_QP, WHOLE_LINK};
+use nc_flow::{FlowKey, PauseMeter, PauseSecond, RoceEvent, RoceTable, NO_QP, WHOLE_LINK};
 use serde_json::json;
 
 use crate::core::Core;
@@ -68,15 +68,23 @@ impl Core {
     pub(crate) fn rdma(&mut self, number: u16, packet: &Packet, is_first: bool, guess: u32) -> u32 {
         let realm = self.points[usize::from(number)].realm;
         let Some(event) = self.fabric.table.observe((number, realm), packet, guess) else { return NO_QP };
+        let Fabric { table, judge, .. } = &mut self.fabric;
+        if !judge.is_usual(table, event, packet) {
+            self.judge_rdma(event, packet, is_first);
+        }
+        event.number
+    }
+
+    #[inline(never)]
+    fn judge_rdma(&mut self, event: RoceEvent, packet: &Packet, is_first: bool) {
         let Self { fabric, judge, ground, verdicts, .. } = self;
-        fabric.judge.judge(&fabric.table, &event, packet, is_first, &mut |mut note| {
+        fabric.judge.judge(&fabric.table, event, packet, is_first, &mut |mut note| {
             let find = |bundle: &std::sync::Arc<nc_detect::Bundle>| {
                 bundle.find(&ground.realms[usize::from(note.key.realm)], note.key.version, note.key.src)
             };
             note.who = judge.bundle().map_or(0, find);
             judge.note(note, verdicts);
         });
-        event.number
     }
 
     /// A packet of a flow that passes other points as well was seen at `point` only: it tells where, if its connection lost some.

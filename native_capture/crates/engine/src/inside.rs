@@ -50,6 +50,7 @@ impl Core {
         let seconds = &mut seconds[usize::from(number)];
         seconds.add(packet);
         let seen = flows.observe(FlowKey::of(packet, realm, fragments.ports(packet)), number, packet);
+        let Some(seen) = seen else { return };
         note(flows, ground, seen, packet, |breach| {
             let breach = Breach { carrier: Some(carried.carrier()), ..breach };
             if breach.name.is_of_identity() {

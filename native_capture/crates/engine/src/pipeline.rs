@@ -10,7 +10,7 @@ use std::thread::{scope, Builder};
 use nc_decode::{Packet, Tunnel};
 use nc_flow::{Ahead, FlowKey, FlowTable, Fragments, TcpCounts, TcpEvent, NO_QP};
 
-use crate::account::{note, Breach, Ground};
+use crate::account::{is_notable, note, Breach, Ground};
 use crate::carried::Carried;
 use crate::core::{Core, TICK_NS};
 use crate::crew::lock;
@@ -210,9 +210,13 @@ impl Desk {
                         }
                         false => None,
                     };
-                    let (_, event) = note(flows, ground, seen, packet, |breach| breaches.push((place, breach)));
-                    if event.is(TcpEvent::COUNTED) {
-                        tcp.add(event);
+                    if let Some(seen) = seen {
+                        if is_notable(ground, seen.1, packet) {
+                            note(flows, ground, seen, packet, |breach| breaches.push((place, breach)));
+                        }
+                        if seen.1.is(TcpEvent::COUNTED) {
+                            tcp.add(seen.1);
+                        }
                     }
                     place += 1;
                 }

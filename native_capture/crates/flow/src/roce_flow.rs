@@ -145,21 +145,21 @@ impl QpFlow {
         }
     }
 
-    /// Whether a packet of a point of this number and realm is one of it. Without a branch for each part.
+    /// Whether a packet of a point of this number and realm is one of it.
     #[inline]
     pub(crate) fn is_of(&self, (point, realm): (u16, u16), packet: &Packet) -> bool {
-        let RoceEnds { src, dst, version, tunnel, .. } = self.ends;
-        let addresses = (src ^ packet.src) | (dst ^ packet.dst);
-        let place = (self.ends.point ^ point) | (self.ends.realm ^ realm);
-        let rest = (tunnel ^ RoceEnds::tunnel_of(packet)) | (self.dest_qp ^ packet.dest_qp);
-        let rest = rest | u32::from(place) | u32::from(version ^ packet.version);
-        (addresses as u64 | (addresses >> 64) as u64) | u64::from(rest) == 0
+        let ends = &self.ends;
+        self.dest_qp == packet.dest_qp
+            && ends.src == packet.src
+            && ends.dst == packet.dst
+            && (ends.point, ends.realm, ends.version) == (point, realm, packet.version)
+            && ends.tunnel == RoceEnds::tunnel_of(packet)
     }
 
     /// Bring near what a packet with this opcode will touch.
     #[inline]
     pub(crate) fn fetch(&self, opcode: u8) {
-        near::fetch(&self.ends);
+        near::fetch(&self.dest_qp);
         near::fetch(&self.first_ns);
         near::fetch(&self.requests.packets);
         near::fetch(&self.reliable[usize::from(opcode) % RELIABLE]);
