@@ -48,10 +48,16 @@ def run(args: argparse.Namespace) -> int:
     os.environ["POLICYHUB_DATA"] = str(data)
     os.environ["DJANGO_SETTINGS_MODULE"] = EMBEDDED
     sample = _sample_network() if args.demo else None
-    instance.prepare_folder(data)
     redis = embedded_redis.find_server()
-    held = instance.lock(data)
-    with contextlib.closing(instance.listen(args.host, args.port)) as listener:
+    with contextlib.ExitStack() as open_things:
+
+        def listen() -> socket.socket:
+            return open_things.enter_context(contextlib.closing(instance.listen(args.host, args.port)))
+
+        early = None if data.exists() else listen()  # a port in use leaves no folder behind
+        instance.prepare_folder(data)
+        held = instance.lock(data)
+        listener = early or listen()
         os.environ.setdefault("POLICYHUB_ALLOWED_HOSTS", _own_names(args.host))
         login = _prepare_database(data)
         service = Service(data, listener, redis=redis, held=held, login=login, sample=sample, started=started)

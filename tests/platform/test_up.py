@@ -51,7 +51,7 @@ def test_a_port_in_use_is_refused_in_one_line_and_leaves_nothing_running(tmp_pat
         code, said = refused(tmp_path / "data", "--port", str(port))
     assert code == 2
     assert ONE_LINE.match(said) and str(port) in said
-    assert not (tmp_path / "data" / "policyhub.sqlite3").exists()
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_port_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
