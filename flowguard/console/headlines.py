@@ -139,8 +139,12 @@ def _state(d: Departure) -> str:
 
 def _figures(d: Departure) -> tuple[Figure, ...]:
     return (
-        Figure(_("Rate"), "" if d.bps is None else units.rate(d.bps), _("all packets fell into one instant")),
-        Figure(_("Packets"), units.number(d.packets)),
+        Figure(
+            _("Rate before the guard") if d.held else _("Rate"),
+            "" if d.bps is None else units.rate(d.bps),
+            _("all packets fell into one instant"),
+        ),
+        Figure(_("Packets before the guard") if d.held else _("Packets"), units.number(d.packets)),
         Figure(_("Lasted"), units.span((d.last_ns - d.first_ns) / 1e9)),
     )
 
@@ -159,7 +163,8 @@ def _held(d: Departure) -> Headline:
     )
     text = format_html(sentence, count=len(d.sources), who=_strong(d.who), mark=_strong(_mark(d.dscp)))
     url = reverse("console:enforcements-detail", args=[d.enforcement])
-    return Headline(Alarm.HANDLED, text, url, _("See the proof"), figures=_figures(d), weight=float(d.bytes))
+    note = _("The senders still send: these figures are of the point before the guard, the proof is of the one behind it.")
+    return Headline(Alarm.HANDLED, text, url, _("See the proof"), figures=_figures(d), note=note, weight=float(d.bytes))
 
 
 def _blind(watch: Watch) -> Headline:

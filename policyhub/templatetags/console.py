@@ -61,6 +61,12 @@ def unknown(reason: str = "") -> SafeString:
 
 
 @register.simple_tag
+def or_dash(text: Any, reason: str = "") -> Any:
+    """What is there, or the same dash: a cell is empty because nothing belongs there."""
+    return text or unknown(reason or _("there is none"))
+
+
+@register.simple_tag
 def when(value: datetime | int | None, missing: str = "") -> SafeString:
     """A moment in UTC; the page's script rewrites it to the reader's zone. int: nanoseconds of packet time."""
     if value is None:
