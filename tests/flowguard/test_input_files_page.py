@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 import native_capture
+from flowguard.sensor import flows_cli
+from policyhub.conf import cli
 from policyhub.domain.identity import COLUMNS, read_identities
 from tests.support.capture_files import write_capture
 
-PAGE = (Path(__file__).parents[2] / "docs" / "input-files.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "input-files.md").read_text()
 
 
 def block(language: str) -> str:
@@ -39,3 +42,15 @@ def test_the_queues_of_the_page_are_taken_by_the_engine(tmp_path: Path) -> None:
         damaged = {key: value for key, value in json.loads(block("json")).items() if key != missing}
         with pytest.raises(native_capture.CaptureError, match=missing):
             native_capture.analyse([("egress", capture)], queues=json.dumps(damaged).encode())
+
+
+def test_the_command_of_the_readme_runs_with_the_files_of_the_page(tmp_path: Path, capsys, monkeypatch) -> None:
+    (command,) = re.findall(r"^\.venv/bin/policyhub flows (.+)$", (ROOT / "README.md").read_text(), re.M)
+    monkeypatch.chdir(tmp_path)
+    Path("identities.csv").write_text(block("csv"))
+    Path("queues.json").write_text(block("json"))
+    for name in ("ingress", "egress"):
+        write_capture(Path(f"{name}.pcap"), [])
+    assert cli.run(flows_cli, "flows", [*command.split(), "--format=json"]) == 0, capsys.readouterr().err
+    report = json.loads(capsys.readouterr().out)
+    assert [point["name"] for point in report["points"]] == ["ingress", "egress"] and report["judging"]
