@@ -18,6 +18,7 @@ from policyhub.domain.reading import read_text
 T = TypeVar("T")
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 UNWRAP = re.compile(r"(erspan|vxlan|geneve|gre)(:\d{1,9})?")
+FRAME_TIMES = ("erspan", "metamako", "vss", "ixia", "arista")
 NAME = re.compile(r"[-A-Za-z0-9_]{1,64}")
 
 
@@ -59,7 +60,7 @@ class SensorConfig:
 
     heartbeat_s: longest silence of a sensor that has nothing to tell. replay: the points are files, played at their own pace.
     filter: only these frames (pcap-filter); promiscuous: those for others, too.
-    card_stamps: times of the cards' clocks instead of the system's.
+    card_stamps: times of the cards' clocks instead of the system's; frame_times: those that frames bear, by whom, empty: none.
     queues_file: rates, buffers and points of the device between, as `policyhub flows --queues` takes it.
     signatures: a folder of signature files, as `policyhub flows --signatures` takes it.
     facts_file: what marked probes told of the points, as `policyhub flows --point-facts` takes it.
@@ -82,6 +83,7 @@ class SensorConfig:
     filter: str | None = None
     promiscuous: bool = True
     card_stamps: bool = False
+    frame_times: str = ""
     queues_file: Path | None = None
     facts_file: Path | None = None
     signatures: Path | None = None
@@ -91,6 +93,10 @@ class SensorConfig:
     @property
     def unwraps(self) -> dict[str, str]:
         return {point.name: point.unwrap for point in self.points if point.unwrap}
+
+    @property
+    def timestamps(self) -> dict[str, str]:
+        return {point.name: self.frame_times for point in self.points if self.frame_times}
 
     @property
     def is_replay(self) -> bool:
@@ -161,7 +167,8 @@ class _Reader:
             threads=self._number(raw, "threads", 1, 1, 64),
             filter=self._take(raw, "filter", str, "") or None,
             promiscuous=bool(self._take(raw, "promiscuous", bool, True)),
-            card_stamps=self._card_stamps(raw),
+            card_stamps=self._timestamps(raw) == "hardware",
+            frame_times=text if (text := self._timestamps(raw)) in FRAME_TIMES else "",
             queues_file=self._path(raw["queues"]) if self._take(raw, "queues", str, "") else None,
             facts_file=self._path(raw["point_facts"]) if self._take(raw, "point_facts", str, "") else None,
             signatures=self._signatures(raw),
@@ -169,13 +176,17 @@ class _Reader:
             collect=self._posts(raw),
         )
 
-    def _card_stamps(self, raw: Mapping[str, Any]) -> bool:
+    def _timestamps(self, raw: Mapping[str, Any]) -> str:
         text = self._take(raw, "timestamps", str, "system")
-        if text not in ("system", "hardware"):
-            raise self._bad(f"timestamps = {text!r}", "Write system, or hardware where the cards stamp every frame")
+        if text not in ("system", "hardware", *FRAME_TIMES):
+            cure = f"Write system, hardware where the cards stamp every frame, or who stamps frames: {', '.join(FRAME_TIMES)}"
+            raise self._bad(f"timestamps = {text!r}", cure)
         if text == "hardware" and "points" not in raw:
             raise self._bad("timestamps needs [[points]]", "Only a sensor that captures has time stamps; take timestamps out")
-        return text == "hardware"
+        rows = [row for key in ("points", "replay") for row in raw.get(key, ()) if isinstance(row, dict)]
+        if text == "erspan" and not all(str(row.get("unwrap", "")).startswith("erspan") for row in rows):
+            raise self._bad('timestamps = "erspan" needs unwrapped points', 'Write unwrap = "erspan" at every point')
+        return text
 
     def _signatures(self, raw: Mapping[str, Any]) -> Path | None:
         if "signatures" not in raw:

@@ -33,12 +33,16 @@ def _capture(config: SensorConfig, bundle: bytes | None, drop_privileges: bool) 
     queues = config.queues()
     if config.is_replay:
         files = [(point.name, str(point.file)) for point in config.points]
-        return ShiftedReplay(native_capture.Replay(files, bundle=bundle, queues=queues, unwrap=config.unwraps), time.time_ns)
+        return ShiftedReplay(
+            native_capture.Replay(files, bundle=bundle, queues=queues, unwrap=config.unwraps, timestamps=config.timestamps),
+            time.time_ns,
+        )
     interfaces = [(point.name, point.interface) for point in config.points]
     domain = config.ipfix.domain if config.ipfix else None
     live = native_capture.Live(
         interfaces, bundle=bundle, queues=queues, snaplen=config.snaplen, ring_mb=config.ring_mb, ipfix_domain=domain,
         filter=config.filter, promiscuous=config.promiscuous, drop_privileges=drop_privileges, threads=config.threads,
         signatures=config.signatures, card_stamps=config.card_stamps, unwrap=config.unwraps,
+        timestamps=config.timestamps,
     )  # fmt: skip
     return ExportingEngine(live, config.ipfix) if config.ipfix else live

@@ -17,7 +17,7 @@ from flowguard.domain.bundle import compile_bundle
 from flowguard.sensor import ndpi
 from flowguard.sensor.exports_text import exports_as_text
 from flowguard.sensor.flows_text import as_text
-from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments, unwraps
+from flowguard.sensor.mirrors import apply_facts, apply_mirrors, clock_errors, mirror_arguments, timestamps, unwraps
 from flowguard.sensor.records import FORMS, format_of, record_file, refuse_target
 from flowguard.sensor.tables import Read
 from flowguard.sensor.words import error_line, no_such_point, reader_arguments, translator
@@ -168,7 +168,8 @@ def _analyse(args: argparse.Namespace) -> bytes:
     analyse = functools.partial(
         native_capture.analyse, request.points, bundle=request.bundle, queues=request.queues, series=args.queue_series,
         clock=args.clock, top=top,
-        signatures=args.signatures, clock_errors=clock_errors(args, request.points), unwrap=unwraps(args, request.points),
+        signatures=args.signatures, clock_errors=clock_errors(args, request.points),
+        unwrap=unwraps(args, request.points), timestamps=timestamps(args, request.points),
         threads=args.threads or threads_for([path for _, path in request.points]),
     )  # fmt: skip
     if args.exports:
@@ -236,7 +237,8 @@ def refuse_beside_exports(args: argparse.Namespace) -> None:
     """Raises BadInput for what needs packets."""
     given = {"captures": args.captures, "--point": args.point, "--queues": args.queues, "--side": args.side,
              "--queue-series": args.queue_series, "--clock": args.clock, "--signatures": args.signatures,
-             "--labels": args.labels, "--threads": args.threads, "--unwrap": args.unwrap}  # fmt: skip
+             "--labels": args.labels, "--threads": args.threads, "--unwrap": args.unwrap,
+             "--timestamps": args.timestamps}  # fmt: skip
     beside = next((name for name, value in given.items() if value), None)
     if beside:
         said = gettext_noop(

@@ -35,6 +35,14 @@ LEFT_OUT = gettext_noop("%(point)s: %(n)s packets that are not wrapped (%(what)s
 CUT_INSIDE = gettext_noop(
     "%(point)s: the mirror cut %(n)s of %(all)s packets before it wrapped them; lengths are those of their IP headers"
 )
+STAMPED = gettext_noop(
+    "%(point)s: times are those that %(by)s put into %(n)s frames; the capture saw them %(least)s to %(most)s us later"
+)
+ANCHORED = gettext_noop(
+    "%(point)s: times are those that %(by)s put into %(n)s frames, set to the capture's clock by the quickest of them; error"
+    " %(error)s us, the capture saw them up to %(most)s us later"
+)
+UNSTAMPED = gettext_noop("%(point)s: %(n)s packets without such a time keep the capture's (%(why)s)")
 DROPPED = gettext_noop("%(point)s: the capture itself dropped %(n)s packets%(by)s; the network did not lose them")
 DROPPERS = {
     "dropped_by_interface": gettext_noop("%(n)s by the interface"),
@@ -69,6 +77,7 @@ def _point(point: dict[str, Any], read: Read) -> Iterator[str]:
         yield read(PARTIAL) % {"error": point["error"]}
     yield from _capture(point["name"], point["capture"], read)
     yield from _wrapping(point, read)
+    yield from _times(point, read)
     mirror = point.get("mirror")
     if mirror and mirror["loss_share"] is not None and mirror["basis"] != "capture":
         yield read(MIRRORED) % {
@@ -94,6 +103,19 @@ def _wrapping(point: dict[str, Any], read: Read) -> Iterator[str]:
     erspan = sum(n for name, n in point["headers"]["tunnels"].items() if name.startswith("erspan-"))
     if 2 * erspan > point["packets"]:
         yield read(WRAPPED) % {**told, "n": count(erspan)}
+
+
+def _times(point: dict[str, Any], read: Read) -> Iterator[str]:
+    """Whose times stand here."""
+    times = point.get("times")
+    if not times or not times["frames"]:
+        return
+    told = {"point": point["name"], "by": times["by"], "n": count(times["frames"])}
+    us = {key: f"{times[f'{key}_ns'] / 1e3:,.1f}" for key in ("least", "most", "error") if f"{key}_ns" in times}
+    yield read(ANCHORED if "error" in us else STAMPED) % {**told, **us}
+    if times["without"]:
+        why = ", ".join(f"{name} {count(n)}" for name, n in sorted(times["without"].items()))
+        yield read(UNSTAMPED) % {**told, "n": count(sum(times["without"].values())), "why": why}
 
 
 def _packets(point: dict[str, Any], read: Read) -> Iterator[str]:

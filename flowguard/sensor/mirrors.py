@@ -26,6 +26,7 @@ def mirror_arguments(parser: argparse.ArgumentParser) -> None:
         help="readings of the mirrored port's counters (CSV time,packets,bytes, or JSON): what its mirror lost is no loss",
     )  # fmt: skip
     unwrap_argument(parser)
+    timestamps_argument(parser)
     parser.add_argument(
         "--mirror-loss", type=_share, default=LIMIT, metavar="PERCENT",
         help=f"above this mirror loss no loss and no delay is claimed (default {100 * LIMIT:g})",
@@ -41,6 +42,14 @@ def unwrap_argument(parser: argparse.ArgumentParser) -> None:
         "--unwrap", action="append", default=[], metavar="POINT=WRAP",
         help="a point whose frames a mirror wrapped in erspan, vxlan, geneve or gre (erspan:10 = session 10 only): what is inside"
         " is measured as though it had been captured there, everything else is counted apart",
+    )  # fmt: skip
+
+
+def timestamps_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timestamps", action="append", default=[], metavar="POINT=BY",
+        help="times that the point's frames bear instead of the capture's: by erspan (type III, unwrapped), metamako, vss, ixia,"
+        " arista",
     )  # fmt: skip
 
 
@@ -94,6 +103,11 @@ def clock_errors(args: argparse.Namespace, points: Sequence[tuple[str, str]]) ->
 def unwraps(args: argparse.Namespace, points: Sequence[tuple[str, str]]) -> dict[str, str]:
     """How the frames of points are wrapped. Raises BadInput; the engine says what is wrong with a wrap."""
     return _pairs(args.unwrap, "--unwrap", "POINT=WRAP", [name for name, _ in points])
+
+
+def timestamps(args: argparse.Namespace, points: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Who stamped the frames of points. Raises BadInput; the engine says what is wrong with a name."""
+    return _pairs(args.timestamps, "--timestamps", "POINT=BY", [name for name, _ in points])
 
 
 def apply_mirrors(report: dict[str, Any], args: argparse.Namespace) -> bool:

@@ -225,6 +225,30 @@ def settings() -> Iterable[bytes]:
     yield from (b"\0".join(texts), texts[0], b"\0" + texts[1])
 
 
+def opened() -> Iterable[bytes]:
+    """First byte: bits 0 to 2 the wrap, 3 no wrap, 4 no times, 5 to 7 whose times."""
+    now = struct.pack("!II", 1_700_000_000, 5)
+    one = bytes(Ether() / LDP)
+    three = ERSPAN_III(session_id=10, timestamp=77, gra=1)
+    wraps = [
+        GRE(proto=0x88BE, seqnum_present=1) / ERSPAN_II(session_id=10, en=2, vlan=5) / one,
+        GRE(proto=0x22EB, seqnum_present=1) / three / one,
+        UDP(dport=4789) / VXLAN(vni=5, flags=8) / one,
+        UDP(dport=6081) / GENEVE(vni=5, proto=0x6558) / one,
+        GRE(proto=0x6558) / one,
+    ]
+    for choice, inner in zip((0, 0, 17, 18, 19), wraps, strict=True):
+        yield bytes([choice]) + pieces([(0, bytes(Ether() / V4 / inner))] * 3)
+    trailers = {
+        1: b"FCS!" + now + b"\x01\0\x07\x03",
+        2: now,
+        3: b"\x03\x08" + now + b"\x0a\xaf\x12\0\0",
+    }
+    for by, trailer in trailers.items():
+        yield bytes([8 | by << 5]) + pieces([(0, one + trailer), (0, one + trailer + b"FCS!")])
+    yield bytes([8 | 4 << 5]) + pieces([(0, one[:12] + bytes.fromhex("d28b00010110") + now + one[12:])])
+
+
 def records() -> Iterable[bytes]:
     """RFC 7011, RFC 3954, NetFlow 5 and sFlow 5: templates, data, options, a sampled header and counters."""
     fields = [(8, 4), (12, 4), (7, 2), (11, 2), (4, 1), (5, 1), (1, 4), (2, 4), (22, 4), (21, 4), (27, 16), (82, 0xFFFF)]
@@ -269,7 +293,7 @@ def records() -> Iterable[bytes]:
 
 
 if __name__ == "__main__":
-    for target in (headers, tunnel, transport, rdma, files, signatures, settings, records):
+    for target in (headers, tunnel, transport, rdma, files, signatures, settings, records, opened):
         folder = Path(sys.argv[1]) / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(target()):

@@ -49,8 +49,17 @@ def test_queues_are_read_when_they_are_named(tmp_path):
 def test_time_stamps_are_the_system_s_unless_the_cards_are_asked_for(tmp_path):
     assert not read(tmp_path, GOOD).card_stamps
     assert read(tmp_path, 'timestamps = "hardware"\n' + GOOD).card_stamps
-    with pytest.raises(BadInput, match=r"timestamps = 'ptp'. Write system, or hardware"):
+    with pytest.raises(BadInput, match=r"timestamps = 'ptp'. Write system, hardware where"):
         read(tmp_path, 'timestamps = "ptp"\n' + GOOD)
+
+
+def test_frames_may_bear_the_times_of_a_broker_or_of_the_switch_that_wrapped_them(tmp_path):
+    assert read(tmp_path, GOOD).timestamps == {}
+    assert read(tmp_path, 'timestamps = "metamako"\n' + GOOD).timestamps == {"in0": "metamako", "out0": "metamako"}
+    with pytest.raises(BadInput, match=r'timestamps = "erspan" needs unwrapped points. Write unwrap = "erspan" at every point'):
+        read(tmp_path, 'timestamps = "erspan"\n' + GOOD)
+    wrapped = GOOD.replace('interface = "eth', 'unwrap = "erspan"\ninterface = "eth')
+    assert read(tmp_path, 'timestamps = "erspan"\n' + wrapped).timestamps == {"in0": "erspan", "out0": "erspan"}
 
 
 def test_a_point_says_how_its_mirror_wraps(tmp_path):

@@ -14,9 +14,11 @@ def tshark(path: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def rows(path: Path, *names: str, only: str = "", joined: str = "") -> list[list[str]]:
-    """The fields of each frame that `only` lets through, as text; of several values the first, or with `joined` all."""
+def rows(path: Path, *names: str, only: str = "", joined: str = "", more: tuple[str, ...] = ()) -> list[list[str]]:
+    """The fields of each frame that `only` lets through, as text; of several values the first, or with `joined` all.
+
+    more: options."""
     fields = [part for name in names for part in ("-e", name)]
     several = ["-E", "occurrence=a", "-E", f"aggregator={joined}"] if joined else ["-E", "occurrence=f"]
-    text = tshark(path, *(["-Y", only] if only else []), "-T", "fields", *several, "-E", "separator=|", *fields)
+    text = tshark(path, *more, *(["-Y", only] if only else []), "-T", "fields", *several, "-E", "separator=|", *fields)
     return [line.split("|") for line in text.splitlines()]

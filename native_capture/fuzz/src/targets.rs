@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 
 use nc_decode::{decode, has_aeth, icrc_holds, Acknowledge, Lldp, Packet, NO_VLAN};
 use nc_detect::Bundle;
-use nc_engine::{analyse, Form, Request, Sink, Stopped};
+use nc_engine::{analyse, opened_frame, Form, Opener, Opening, Request, Sink, Stopped};
 use nc_flow::{FlowKey, FlowTable, Fragments, Limits, Signature, Signatures, TcpTracker};
 use nc_records::{write_line, Block, Heard, IpfixWriter, Reader};
-use nc_source::{CaptureFile, Code, SourceError};
+use nc_source::{CaptureFile, Code, Frame, SourceError};
 
 pub type Target = fn(&[u8]);
 
-pub const ALL: [(&str, Target); 8] = [
+pub const ALL: [(&str, Target); 9] = [
     ("headers", headers),
     ("tunnel", tunnel),
     ("transport", transport),
@@ -25,6 +25,7 @@ pub const ALL: [(&str, Target); 8] = [
     ("signatures", signatures),
     ("settings", settings),
     ("records", records),
+    ("opened", opened),
 ];
 
 const LINKS: [u32; 18] = [0, 1, 9, 12, 14, 50, 101, 104, 105, 107, 108, 113, 127, 147, 228, 229, 276, u32::MAX];
@@ -172,7 +173,7 @@ fn settings(bytes: &[u8]) {
             bundle,
             queues,
             clock_errors: Vec::new(),
-            unwraps: Vec::new(),
+            openings: Vec::new(),
             series: true,
             clock: true,
             top: Some(3),
@@ -206,6 +207,34 @@ fn records(bytes: &[u8]) {
     let _ = block.take();
     let told = reader.exporters().map(|(_, exporter)| exporter.tally.messages).sum::<u64>();
     assert_eq!(told, pieces(bytes).count() as u64);
+}
+
+/// Frames that a mirror wrapped, or to which a broker added a time: two points open them, or say in a line why there is nothing.
+fn opened(bytes: &[u8]) {
+    const WRAPS: [&str; 5] = ["erspan", "vxlan", "geneve:5", "gre", "erspan:10"];
+    const TIMES: [&str; 5] = ["erspan", "metamako", "vss", "ixia", "arista"];
+    let Some((choice, frames)) = bytes.split_first() else { return };
+    let opening = Opening {
+        unwrap: (choice & 8 == 0).then(|| WRAPS[usize::from(choice & 7) % 5].parse().expect("a wrap")),
+        times: (choice & 16 == 0).then(|| TIMES[usize::from(choice >> 5) % 5].parse().expect("a broker")),
+    };
+    let (mut opener, mut now_ns) = (Opener::new(opening), 1_700_000_000_000_000_000);
+    let mut count = 0;
+    for (head, frame) in pieces(frames) {
+        now_ns += u64::from(head) << 22;
+        let (link, more) = (LINKS[usize::from(head) % LINKS.len()], u32::from(head >> 6) * 9);
+        let link = if head & 1 == 0 { ETHERNET } else { link };
+        let frame = Frame { ts_ns: now_ns, link, frame_len: frame.len() as u32 + more, bytes: frame };
+        count += 1;
+        let Some(found) = opened_frame(&mut opener, &frame) else { continue };
+        assert!(found.bytes.len() <= frame.bytes.len() + 4 && found.frame_len as usize >= found.bytes.len());
+        assert!(found.frame_len <= frame.frame_len.max(65_600) + 4);
+        check(found.link, found.frame_len - found.bytes.len() as u32, found.bytes);
+    }
+    let told = opener.as_ref().map(Opener::frames);
+    assert!(told.is_none_or(
+        |(unwrapped, timed)| unwrapped.is_none_or(|all| all == count) && timed.is_none_or(|all| all <= count)
+    ));
 }
 
 /// Whole lines of JSON.

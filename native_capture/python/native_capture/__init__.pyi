@@ -37,6 +37,7 @@ def analyse(
     threads: int = 1,
     clock_errors: Sequence[tuple[str, int]] = (),
     unwrap: Mapping[str, str] = {},
+    timestamps: Mapping[str, str] = {},
 ) -> bytes:
     """`policyhub.flows/1` of captures, one per observation point (name, path). top: only that many flows, the largest.
 
@@ -56,6 +57,8 @@ def analyse(
 
     unwrap: for points whose frames a mirror wrapped, how: "erspan", "vxlan", "geneve" or "gre", with ":ID" for one session,
     VNI or key only. What is inside is the frame then; points[].unwrap counts what was not wrapped (docs/mirrors.md).
+    timestamps: for points whose frames bear times, by whom: "erspan", "metamako", "vss", "ixia" or "arista"; points[].times says
+    what came of them, and CaptureError is raised when no frame has one.
 
     Without a bundle nobody is judged by who it is; what the network does (changed marks, RDMA, pauses, queues) is.
     A file damaged in the middle gives a partial report (points[].truncated, points[].damage, points[].error). Raises
@@ -146,6 +149,7 @@ class Live:
         threads: int = 1,
         card_stamps: bool = False,
         unwrap: Mapping[str, str] = {},
+        timestamps: Mapping[str, str] = {},
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes:
         """Body of a `flowguard.batch/1` without sensor, stream, sequence and gaps; waits while there is nothing to tell.
@@ -172,6 +176,7 @@ class Replay:
         queues: bytes | None = None,
         ipfix_domain: int | None = None,
         unwrap: Mapping[str, str] = {},
+        timestamps: Mapping[str, str] = {},
     ) -> None: ...
     def poll(self, timeout_ms: int) -> bytes: ...
     def set_bundle(self, bundle: bytes) -> str: ...

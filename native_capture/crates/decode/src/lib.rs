@@ -19,7 +19,7 @@ mod tunnel;
 mod wireless;
 
 pub use error::{DecodeError, Layer, Reason};
-pub use erspan::Erspan;
+pub use erspan::{Erspan, ErspanTime};
 pub use hosts::{dns_answers, host, server_name, DnsName};
 pub use ip::length_at;
 pub use link::network_at;

@@ -25,7 +25,7 @@ fn one(path: PathBuf) -> Result<usize, AnalyseError> {
         bundle: None,
         queues: None,
         clock_errors: Vec::new(),
-        unwraps: Vec::new(),
+        openings: Vec::new(),
         series: false,
         clock: false,
         top: Some(0),

@@ -10,7 +10,7 @@ use nc_flow::{FlowKey, KeyedState};
 use nc_source::CaptureFile;
 use serde::Serialize;
 
-use crate::unwrap::{opened, Opener, Unwrap};
+use crate::unwrap::{opened, Opener, Opening};
 
 /// Frames looked at per capture.
 const SAMPLE: usize = 65_536;
@@ -120,16 +120,16 @@ impl Clocks {
 pub(crate) struct Sampled {
     pub path: PathBuf,
     pub realm: u16,
-    pub unwrap: Option<Unwrap>,
+    pub opening: Opening,
 }
 
 /// Time, TTL and flow of packets that are alike to no other in the sample; None for the others.
 type Sample = HashMap<u128, Option<(u64, u8, FlowKey)>, KeyedState>;
 
 /// What cannot be read is left out: the analysis itself says so.
-fn sample(Sampled { path, realm, unwrap }: &Sampled, hashers: &(KeyedState, KeyedState)) -> Sample {
+fn sample(Sampled { path, realm, opening }: &Sampled, hashers: &(KeyedState, KeyedState)) -> Sample {
     let mut found = Sample::default();
-    let (realm, mut opener) = (*realm, unwrap.map(Opener::new));
+    let (realm, mut opener) = (*realm, Opener::new(*opening));
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
     let Some(mut file) = CaptureFile::open(path).ok().filter(|_| is_file) else { return found };
     for _ in 0..SAMPLE {

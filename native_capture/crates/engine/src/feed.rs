@@ -8,7 +8,7 @@ use nc_flow::Signatures;
 use nc_source::{CaptureFile, SourceError, StampedBy};
 
 use crate::look::{looked, Looked};
-use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
+use crate::unwrap::{opened, Opened, Opener, Opening};
 
 /// One wait for packets.
 pub(crate) const WAIT: Duration = Duration::from_millis(20);
@@ -46,8 +46,8 @@ pub(crate) trait Feed: Send {
     fn is_one_clock(&self, a: usize, b: usize) -> bool {
         self.stamped_by(a).zip(self.stamped_by(b)).is_none_or(|(one, other)| one.is_one_with(other))
     }
-    /// What came of its frames where they are wrapped.
-    fn unwrapped(&self, _point: usize) -> Option<Unwrapped> {
+    /// What came of its frames where they are opened.
+    fn opened(&self, _point: usize) -> Option<Opened> {
         None
     }
     /// Interface or file of a point.
@@ -78,11 +78,11 @@ struct Played {
 }
 
 impl FileFeed {
-    pub fn open(paths: Vec<(PathBuf, Option<Unwrap>)>, signatures: Arc<Signatures>) -> Result<Self, SourceError> {
+    pub fn open(paths: Vec<(PathBuf, Opening)>, signatures: Arc<Signatures>) -> Result<Self, SourceError> {
         let mut files = Vec::new();
-        for (path, unwrap) in paths {
+        for (path, opening) in paths {
             let file = CaptureFile::open(&path)?;
-            let opener = unwrap.map(Opener::new);
+            let opener = Opener::new(opening);
             files.push(Played { path, file, opener, next: None, taken: Taken::default() });
         }
         let mut feed = Self { files, began: None, error: None, signatures };
@@ -143,8 +143,8 @@ impl Feed for FileFeed {
         Taken { dropped: played.file.drops().dropped.unwrap_or(0), ..played.taken }
     }
 
-    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
-        self.files[point].opener.as_ref().map(|opener| opener.told.clone())
+    fn opened(&self, point: usize) -> Option<Opened> {
+        self.files[point].opener.as_ref().map(Opener::told)
     }
 
     fn place(&self, point: usize) -> String {

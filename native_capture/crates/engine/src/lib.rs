@@ -2,6 +2,7 @@
 //! and judge, to a report (files) or to batches (live).
 
 mod account;
+mod anchor;
 mod behaviour;
 mod behaviour_rows;
 mod carried;
@@ -18,6 +19,7 @@ mod fabric;
 mod fault_rows;
 mod feed;
 mod flows;
+mod frame_time;
 mod health_rows;
 mod inside;
 mod inspect;
@@ -51,13 +53,15 @@ mod ring_feed;
 mod roce_rows;
 mod service_rows;
 mod shape;
+mod trailers;
 mod unwrap;
 
 pub use exports::{analyse_exports, ExportRequest};
+pub use frame_time::TimeBy;
 pub use inspect::{inspect, Inspected};
 pub use listening::{HearError, Listening};
 pub use live::{Live, LiveError, LiveSettings};
 pub use nc_source::{card_clock, drop_privileges, system_clock, CardClock, RingSettings, SourceError, SystemClock};
 pub use offline::{analyse, AnalyseError, Request};
 pub use recording::{Form, Sink, Stopped};
-pub use unwrap::Unwrap;
+pub use unwrap::{opened as opened_frame, Opener, Opening, Unwrap};

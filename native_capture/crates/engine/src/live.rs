@@ -22,7 +22,7 @@ use crate::queues::Queues;
 use crate::recording::{Exporting, Form};
 use crate::ring_feed::{RingFeed, SharedFeed};
 use crate::shape::{Draft, Shapes, PACE_STEPS};
-use crate::unwrap::{each, Unwrap, ROOM};
+use crate::unwrap::{each, Opening, ROOM};
 
 /// A packet waits this long for earlier ones of other points: rings hand their blocks over after 10 ms at the latest.
 const HOLD_NS: u64 = 50_000_000;
@@ -46,11 +46,11 @@ const SIZE: Size = Size {
     path: false,
 };
 
-/// `points`: name and interface; `unwraps`: those whose frames a mirror wrapped; `ring`: how each interface is opened.
+/// `points`: name and interface; `openings`: of those whose frames a mirror wrapped, or that bear times; `ring`: how each interface is opened.
 #[derive(Clone, Debug)]
 pub struct LiveSettings {
     pub points: Vec<(String, String)>,
-    pub unwraps: Vec<(String, Unwrap)>,
+    pub openings: Vec<(String, Opening)>,
     pub ring: RingSettings,
     /// Threads that read and decode, beside the one that accounts: each has a ring of every interface. With 1 that one does all.
     pub threads: usize,
@@ -106,43 +106,50 @@ pub struct Live {
 impl Live {
     /// Capture from interfaces. Without a bundle nothing is judged (`judging: false`), all is counted.
     pub fn open(settings: &LiveSettings, bundle: Option<Bundle>) -> Result<Self, LiveError> {
-        let unwraps = check(&settings.points, &settings.unwraps)?;
-        let open = |((_, interface), unwrap): (&(String, String), &Option<Unwrap>)| {
-            let room = if unwrap.is_some() { ROOM } else { 0 };
+        let openings = check(&settings.points, &settings.openings)?;
+        let open = |((_, interface), opening): (&(String, String), &Opening)| {
+            let room = if opening.unwrap.is_some() { ROOM } else { 0 };
             let ring = RingSettings { snaplen: settings.ring.snaplen + room, ..settings.ring.clone() };
             Ring::open(interface, &ring, settings.threads)
         };
-        let rings =
-            settings.points.iter().zip(&unwraps).map(open).collect::<Result<Vec<_>, _>>().map_err(LiveError::Source)?;
+        let rings = settings
+            .points
+            .iter()
+            .zip(&openings)
+            .map(open)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(LiveError::Source)?;
         let signatures = load(settings.signatures.as_deref())?;
         if settings.drop_privileges {
             drop_privileges().map_err(|error| LiveError::Usage(format!("cannot give privileges away ({error})")))?;
         }
         let feed: Box<dyn Feed> = match settings.threads {
-            0 | 1 => Box::new(RingFeed::new(rings.into_iter().flatten().collect(), &unwraps, Arc::clone(&signatures))),
-            _ => Box::new(SharedFeed::start(rings, &unwraps, &signatures).map_err(|error| no_thread(&error))?),
+            0 | 1 => Box::new(RingFeed::new(rings.into_iter().flatten().collect(), &openings, Arc::clone(&signatures))),
+            _ => Box::new(SharedFeed::start(rings, &openings, &signatures).map_err(|error| no_thread(&error))?),
         };
-        Self::start(&settings.points, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
+        let start = (&settings.points[..], &openings[..]);
+        Self::start(start, feed, (bundle, settings.queues.as_deref()), signatures, settings.records)
     }
 
     /// Play files (name, path) as if they were captured now, one second of packet time in one second; after their end
     /// `poll` goes on giving empty bodies.
     pub fn replay(
         points: &[(String, String)],
-        unwraps: &[(String, Unwrap)],
+        openings: &[(String, Opening)],
         bundle: Option<Bundle>,
         queues: Option<&[u8]>,
         records: Option<Form>,
     ) -> Result<Self, LiveError> {
-        let unwraps = check(points, unwraps)?;
-        let paths = points.iter().zip(unwraps).map(|((_, path), unwrap)| (PathBuf::from(path), unwrap)).collect();
+        let openings = check(points, openings)?;
+        let open = |((_, path), opening): (&(String, String), &Opening)| (PathBuf::from(path), *opening);
+        let paths = points.iter().zip(&openings).map(open).collect();
         let signatures = load(None)?;
         let feed = FileFeed::open(paths, Arc::clone(&signatures)).map_err(LiveError::Source)?;
-        Self::start(points, Box::new(feed), (bundle, queues), signatures, records)
+        Self::start((points, &openings), Box::new(feed), (bundle, queues), signatures, records)
     }
 
     fn start(
-        points: &[(String, String)],
+        (points, openings): (&[(String, String)], &[Opening]),
         feed: Box<dyn Feed>,
         (bundle, queues): (Option<Bundle>, Option<&[u8]>),
         signatures: Arc<Signatures>,
@@ -154,7 +161,9 @@ impl Live {
         if let Some(text) = queues {
             let mut queues = Queues::parse(text, &names).map_err(LiveError::Queues)?;
             queues.forget_bursts();
-            queues.measure_only(|from, to| worker.feed.is_one_clock(from, to));
+            // Times of frames are of clocks that nobody has compared.
+            let is_own = |point: usize| openings[point].times.is_none();
+            queues.measure_only(|from, to| is_own(from) && is_own(to) && worker.feed.is_one_clock(from, to));
             worker.core.set_queues(queues);
         }
         if let Some(form) = records {
@@ -227,17 +236,19 @@ fn load(folder: Option<&Path>) -> Result<Arc<Signatures>, LiveError> {
     Signatures::load(folder).map(Arc::new).map_err(LiveError::Signatures)
 }
 
-/// How the frames of each point are wrapped.
-fn check(points: &[(String, String)], unwraps: &[(String, Unwrap)]) -> Result<Vec<Option<Unwrap>>, LiveError> {
+/// What is done with the frames of each point.
+fn check(points: &[(String, String)], openings: &[(String, Opening)]) -> Result<Vec<Opening>, LiveError> {
     if points.is_empty() || points.len() > MAX_POINTS {
         return Err(LiveError::Usage(format!("{} points given. Give 1 to {MAX_POINTS}", points.len())));
     }
-    let found = each(points.iter().map(|(name, _)| name.as_str()), unwraps).map_err(LiveError::Usage)?;
+    let found = each(points.iter().map(|(name, _)| name.as_str()), openings).map_err(LiveError::Usage)?;
     for (at, (name, place)) in points.iter().enumerate() {
-        let is_same = |(other, same): &(String, String), unwrap: &Option<Unwrap>| {
-            other == name || same == place && (unwrap.is_none() || *unwrap == found[at] || found[at].is_none())
+        let unwrap = found[at].unwrap;
+        let is_same = |((other, same), opening): (&(String, String), &Opening)| {
+            let is_told_apart = unwrap.is_some() && opening.unwrap.is_some() && opening.unwrap != unwrap;
+            other == name || same == place && !is_told_apart
         };
-        if points[..at].iter().zip(&found).any(|(point, unwrap)| is_same(point, unwrap)) {
+        if points[..at].iter().zip(&found).any(is_same) {
             let what = format!("point {name} on {place}: named twice. Give each place one name of its own");
             return Err(LiveError::Usage(what));
         }
@@ -354,7 +365,7 @@ impl Worker {
             }
             (point.received, point.dropped, point.ring_full) = (taken.received, taken.dropped, taken.ring_full);
             (point.missed, point.refused) = (taken.missed, taken.refused);
-            point.unwrap = self.feed.unwrapped(number);
+            point.opened = self.feed.opened(number);
             point.stamps = self.feed.stamped_by(number).map(|by| Stamps::new(&taken, by));
         }
         read

@@ -24,7 +24,7 @@ use crate::queues::Queues;
 use crate::reading::{Block, Blocks};
 use crate::recording::{Form, Outlet, Sink, Stopped};
 use crate::report;
-use crate::unwrap::{each, Unwrap, Unwrapped};
+use crate::unwrap::{each, Opened, Opening};
 
 /// Packets read ahead per file so that small disorder in a file does not turn points around.
 const AHEAD: usize = 256;
@@ -56,8 +56,8 @@ pub struct Request {
     pub queues: Option<Vec<u8>>,
     /// Errors of points' clocks against true time, in nanoseconds, where a sensor's chrony or PTP tells them.
     pub clock_errors: Vec<(String, u64)>,
-    /// Points whose frames a mirror wrapped.
-    pub unwraps: Vec<(String, Unwrap)>,
+    /// Points whose frames a mirror wrapped, or that bear times.
+    pub openings: Vec<(String, Opening)>,
     /// Report the fill of every millisecond.
     pub series: bool,
     /// Report the bytes of every millisecond by mark and priority, and of every tenth while a queue is nearly full.
@@ -120,7 +120,7 @@ pub(crate) struct Input {
     pub udp_kept: usize,
     pub drops: Drops,
     pub lengths: Lengths,
-    pub unwrapped: Option<Box<Unwrapped>>,
+    pub opened: Option<Box<Opened>>,
     blocks: Blocks,
     block: Block,
     /// Packets of the block that were taken, and those of its names.
@@ -165,7 +165,7 @@ impl Input {
             udp_kept: 0,
             drops: Drops::default(),
             lengths: Lengths::default(),
-            unwrapped: None,
+            opened: None,
             blocks,
             block: Block::default(),
             taken: 0,
@@ -201,7 +201,7 @@ impl Input {
         self.udp_kept = self.udp_kept.max(self.block.udp_kept);
         self.error = self.block.error.take();
         (self.drops, self.lengths) = (self.block.drops, self.block.lengths);
-        self.unwrapped = self.block.unwrapped.take();
+        self.opened = self.block.opened.take();
     }
 
     /// Read ahead.
@@ -227,8 +227,8 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
     let open = |(_, path): &(String, PathBuf)| CaptureFile::open(path);
     let files = request.points.iter().map(open).collect::<Result<Vec<_>, _>>().map_err(AnalyseError::Source)?;
     let names = request.points.iter().map(|(name, _)| name.as_str());
-    let unwraps = each(names, &request.unwraps).map_err(AnalyseError::Usage)?;
-    let clocks = clocks(&request, &unwraps)?;
+    let openings = each(names, &request.openings).map_err(AnalyseError::Usage)?;
+    let clocks = clocks(&request, &openings)?;
     let mut run = Run::new(&request, Arc::clone(&signatures))?;
     if let Some(bundle) = request.bundle {
         run.core.set_bundle(Arc::new(bundle));
@@ -239,7 +239,7 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
         // This thread is one of them.
         let ahead = !shares && point + 1 < request.threads;
         let blocks =
-            Blocks::new(file, (clocks.offsets[point], unwraps[point]), &signatures, ahead).map_err(no_thread)?;
+            Blocks::new(file, (clocks.offsets[point], openings[point]), &signatures, ahead).map_err(no_thread)?;
         inputs.push(Input::new(point as u16, path.clone(), blocks));
     }
     run.core.clocks = clocks;
@@ -248,7 +248,12 @@ pub fn analyse(request: Request, sink: &mut dyn Sink) -> Result<Vec<u8>, Analyse
         [input] => run.alone(input, sink)?,
         several => run.together(several, sink)?,
     }
-    run.report(&inputs, request.top, sink)
+    let refused =
+        |input: &Input| input.opened.as_ref()?.times.as_ref()?.refusal(&request.points[usize::from(input.point)].0);
+    match inputs.iter().find_map(refused) {
+        Some(why) => Err(AnalyseError::Usage(why)),
+        None => run.report(&inputs, request.top, sink),
+    }
 }
 
 /// One run over files. `keepers`: one for each table of flows.
@@ -407,7 +412,7 @@ fn check(request: &Request) -> Result<(), AnalyseError> {
     Ok(())
 }
 
-fn clocks(request: &Request, unwraps: &[Option<Unwrap>]) -> Result<Clocks, AnalyseError> {
+fn clocks(request: &Request, openings: &[Opening]) -> Result<Clocks, AnalyseError> {
     let mut errors = Vec::new();
     for (name, error) in &request.clock_errors {
         let point = request.points.iter().position(|(point, _)| point == name);
@@ -416,14 +421,14 @@ fn clocks(request: &Request, unwraps: &[Option<Unwrap>]) -> Result<Clocks, Analy
         errors.push((point, *error));
     }
     let mut realms = Vec::new();
-    let captures = request.points.iter().zip(unwraps).map(|((name, path), unwrap)| {
+    let captures = request.points.iter().zip(openings).map(|((name, path), opening)| {
         let realm = request.bundle.as_ref().map_or("", |bundle| bundle.realm_of(name));
         let known = realms.iter().position(|known| *known == realm);
         let number = known.unwrap_or_else(|| {
             realms.push(realm);
             realms.len() - 1
         });
-        Sampled { path: path.clone(), realm: number as u16, unwrap: *unwrap }
+        Sampled { path: path.clone(), realm: number as u16, opening: *opening }
     });
     let captures: Vec<Sampled> = captures.collect();
     Ok(if captures.len() > 1 { Clocks::compare(&captures, &errors) } else { Clocks::unknown(1) })

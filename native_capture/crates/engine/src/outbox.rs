@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::feed::Taken;
 use crate::observe::Observation;
-use crate::unwrap::Unwrapped;
+use crate::unwrap::Opened;
 
 /// What nobody collects is kept up to here; what is given up is counted.
 const MAX_VERDICTS: usize = 100_000;
@@ -58,7 +58,7 @@ pub(crate) struct GivenUp {
 
 /// `dropped`: frames for which the ring had no room, `ring_full`: how often it was found full. `missed` and `refused`: what the interface
 /// lost since the start, see [`nc_source::Lost`]; None when nobody can say. `stamps`: None for a file, whose clock nobody knows.
-/// `unwrap`: None where frames are not wrapped.
+/// `opened`: None where frames are taken as they are.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct PointHealth {
     pub point: String,
@@ -69,8 +69,8 @@ pub(crate) struct PointHealth {
     pub missed: Option<u64>,
     pub refused: Option<u64>,
     pub stamps: Option<Stamps>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unwrap: Option<Unwrapped>,
+    #[serde(flatten)]
+    pub opened: Option<Opened>,
 }
 
 /// Frames received by the clock that stamped them. `stray`: stamped by a card's clock that is not set to UTC; the time of reading stands

@@ -13,7 +13,7 @@ use crate::look::{beside, look};
 use crate::names::{told, Told};
 use crate::neighbours::Neighbour;
 use crate::offline::BATCH;
-use crate::unwrap::{Opener, Unwrap, Unwrapped};
+use crate::unwrap::{Opened, Opener, Opening};
 
 /// Packets of a block that is read in the caller's thread, and in one of its own.
 const HERE: usize = BATCH;
@@ -25,7 +25,7 @@ const WAITING: usize = 8;
 /// `carried` likewise, with what is inside.
 /// `cut`: packets whose end was not kept, `tcp_kept` and `udp_kept`: most payload bytes that one of them holds. The last block
 /// may be empty; `error` is why it is the last; it has what the capture says of its own losses, lengths not believed, and what came of
-/// wrapped frames.
+/// opening its frames.
 #[derive(Default)]
 pub(crate) struct Block {
     pub packets: Vec<Packet>,
@@ -38,7 +38,7 @@ pub(crate) struct Block {
     pub error: Option<SourceError>,
     pub drops: Drops,
     pub lengths: Lengths,
-    pub unwrapped: Option<Box<Unwrapped>>,
+    pub opened: Option<Box<Opened>>,
     pub is_last: bool,
 }
 
@@ -132,7 +132,7 @@ impl Reader {
         }
         if block.is_last {
             (block.drops, block.lengths) = (file.drops(), file.lengths());
-            block.unwrapped = opener.as_ref().map(|opener| Box::new(opener.told.clone()));
+            block.opened = opener.as_ref().map(|opener| Box::new(opener.told()));
         }
     }
 
@@ -191,11 +191,11 @@ impl Blocks {
     /// `offset_ns`: by how much the capture's clock is ahead; `ahead`: in a thread of its own.
     pub fn new(
         file: CaptureFile,
-        (offset_ns, unwrap): (i64, Option<Unwrap>),
+        (offset_ns, opening): (i64, Opening),
         signatures: &Arc<Signatures>,
         ahead: bool,
     ) -> Result<Self, std::io::Error> {
-        let reader = Reader { file, offset_ns, opener: unwrap.map(Opener::new), signatures: Arc::clone(signatures) };
+        let reader = Reader { file, offset_ns, opener: Opener::new(opening), signatures: Arc::clone(signatures) };
         Ok(Self(if ahead { From::Ahead(Ahead::start(reader)?) } else { From::Here(Box::new(reader)) }))
     }
 

@@ -31,7 +31,7 @@ use crate::queue_rows::{self, BurstRow, QueueRow};
 use crate::queues::Queues;
 use crate::roce_rows::{self, RoceReport};
 use crate::service_rows::{Chosen, ServiceRow};
-use crate::unwrap::Unwrapped;
+use crate::unwrap::Opened;
 
 /// What this engine does not evaluate yet: their lists are empty because nobody looked, not because nothing was there.
 const NOT_EVALUATED: [&str; 0] = [];
@@ -124,8 +124,8 @@ struct PointRow<'a> {
     carried_total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockRow>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unwrap: Option<&'a Unwrapped>,
+    #[serde(flatten)]
+    opened: Option<&'a Opened>,
 }
 
 /// What the capture says of itself: packets that it lost, by who lost them (null: it does not say), and frames whose length on the
@@ -316,7 +316,7 @@ fn point_row<'a>(
         carried,
         carried_total,
         clock: clock_row(point),
-        unwrap: input.unwrapped.as_deref(),
+        opened: input.opened.as_deref(),
     }
 }
 

@@ -11,7 +11,7 @@ use nc_source::{lost, wait_readable, Lost, Ring, RingStats, StampedBy};
 
 use crate::feed::{Feed, Taken, WAIT};
 use crate::look::{looked, Looked};
-use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
+use crate::unwrap::{opened, Opened, Opener, Opening};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Packets that a reading thread hands over at once, and handings that may wait: beyond that the rings fill, and the kernel counts what it drops.
@@ -68,14 +68,14 @@ pub(crate) struct RingFeed {
 }
 
 impl RingFeed {
-    pub fn new(rings: Vec<Ring>, unwraps: &[Option<Unwrap>], signatures: Arc<Signatures>) -> Self {
+    pub fn new(rings: Vec<Ring>, openings: &[Opening], signatures: Arc<Signatures>) -> Self {
         let losses = rings.iter().map(|ring| Losses::new(ring.interface())).collect();
-        Self { rings, losses, openers: openers(unwraps), signatures }
+        Self { rings, losses, openers: openers(openings), signatures }
     }
 }
 
-fn openers(unwraps: &[Option<Unwrap>]) -> Vec<Option<Opener>> {
-    unwraps.iter().map(|unwrap| unwrap.map(Opener::new)).collect()
+fn openers(openings: &[Opening]) -> Vec<Option<Opener>> {
+    openings.iter().map(|opening| Opener::new(*opening)).collect()
 }
 
 impl Feed for RingFeed {
@@ -105,8 +105,8 @@ impl Feed for RingFeed {
         Some(self.rings[point].stamped_by())
     }
 
-    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
-        self.openers[point].as_ref().map(|opener| opener.told.clone())
+    fn opened(&self, point: usize) -> Option<Opened> {
+        self.openers[point].as_ref().map(Opener::told)
     }
 
     fn place(&self, point: usize) -> String {
@@ -123,12 +123,14 @@ fn trouble<'a>(mut interfaces: impl Iterator<Item = &'a str>) -> Option<String> 
     Some(format!("{gone}: the interface is gone. Start again when it is back"))
 }
 
-/// What a reading thread took from one ring, and the ring's counters then. `unwrapped`: since the start.
+/// What a reading thread took from one ring: `frames`, of which some may have been left out; and the ring's counters then. `opened`: since the
+/// start.
 struct Hand {
     lane: usize,
     packets: Vec<Looked>,
+    frames: u64,
     stats: RingStats,
-    unwrapped: Option<Unwrapped>,
+    opened: Option<Opened>,
 }
 
 /// Several rings for each interface, and a thread for the first of each, the second of each, and so on. `hand`: came while waiting.
@@ -141,17 +143,13 @@ pub(crate) struct SharedFeed {
     hand: Option<Hand>,
     /// By lane: packets handed on, and the newest counters.
     stats: Vec<RingStats>,
-    unwrapped: Vec<Option<Unwrapped>>,
+    opened: Vec<Option<Opened>>,
     losses: Vec<Losses>,
 }
 
 impl SharedFeed {
     /// `rings`: of each interface as many.
-    pub fn start(
-        rings: Vec<Vec<Ring>>,
-        unwraps: &[Option<Unwrap>],
-        signatures: &Arc<Signatures>,
-    ) -> std::io::Result<Self> {
+    pub fn start(rings: Vec<Vec<Ring>>, openings: &[Opening], signatures: &Arc<Signatures>) -> std::io::Result<Self> {
         let interfaces: Vec<String> = rings.iter().map(|rings| rings[0].interface().to_owned()).collect();
         let stamped_by = rings.iter().map(|rings| rings[0].stamped_by()).collect();
         let each = rings[0].len();
@@ -163,14 +161,13 @@ impl SharedFeed {
             }
         }
         let stats = vec![RingStats::default(); interfaces.len() * each];
-        let unwrapped = vec![None; stats.len()];
+        let opened = vec![None; stats.len()];
         let losses = interfaces.iter().map(|interface| Losses::new(interface)).collect();
         let (threads, hand) = (Vec::new(), None);
-        let mut feed =
-            Self { interfaces, stamped_by, threads, stop, hands: Some(hands), hand, stats, unwrapped, losses };
+        let mut feed = Self { interfaces, stamped_by, threads, stop, hands: Some(hands), hand, stats, opened, losses };
         for share in shares {
             let (lanes, rings) = share.into_iter().unzip();
-            let (openers, signatures) = (openers(unwraps), Arc::clone(signatures));
+            let (openers, signatures) = (openers(openings), Arc::clone(signatures));
             let reader = RingReader { lanes, rings, openers, signatures, give: give.clone() };
             let stop = Arc::clone(&feed.stop);
             let thread = std::thread::Builder::new().name("ring".into()).spawn(move || reader.run(&stop))?;
@@ -181,12 +178,8 @@ impl SharedFeed {
 
     fn take(&mut self, hand: Hand, sink: &mut dyn FnMut(usize, Looked)) -> usize {
         let stats = &mut self.stats[hand.lane];
-        let received = match &hand.unwrapped {
-            None => stats.received + hand.packets.len() as u64,
-            Some(unwrapped) => unwrapped.all(),
-        };
-        *stats = RingStats { received, ..hand.stats };
-        self.unwrapped[hand.lane] = hand.unwrapped;
+        *stats = RingStats { received: stats.received + hand.frames, ..hand.stats };
+        self.opened[hand.lane] = hand.opened;
         let read = hand.packets.len();
         hand.packets.into_iter().for_each(|packet| sink(hand.lane, packet));
         read
@@ -241,9 +234,9 @@ impl Feed for SharedFeed {
         Some(self.stamped_by[point])
     }
 
-    fn unwrapped(&self, point: usize) -> Option<Unwrapped> {
+    fn opened(&self, point: usize) -> Option<Opened> {
         let lanes = self.lanes();
-        let mut told = self.unwrapped[point * lanes..(point + 1) * lanes].iter().flatten();
+        let mut told = self.opened[point * lanes..(point + 1) * lanes].iter().flatten();
         let mut sum = told.next()?.clone();
         told.for_each(|more| sum.add(more));
         Some(sum)
@@ -278,24 +271,24 @@ impl RingReader {
             for (number, ring) in self.rings.iter_mut().enumerate() {
                 let (lane, mut packets, mut is_gone) = (self.lanes[number], Vec::new(), false);
                 let opener = &mut self.openers[number];
-                let mut count = 0;
+                let mut frames = 0;
                 ring.drain(|frame| {
-                    count += 1;
+                    frames += 1;
                     if let Some(frame) = opened(opener, frame) {
                         packets.push(looked(&frame, &self.signatures));
                     }
                     if packets.len() >= HAND {
                         let full = std::mem::replace(&mut packets, Vec::with_capacity(HAND));
-                        let unwrapped = opener.as_ref().map(|opener| opener.told.clone());
-                        is_gone |=
-                            self.give.send(Hand { lane, packets: full, stats: told[number], unwrapped }).is_err();
+                        let (frames, opened) = (std::mem::take(&mut frames), opener.as_ref().map(Opener::told));
+                        let hand = Hand { lane, packets: full, frames, stats: told[number], opened };
+                        is_gone |= self.give.send(hand).is_err();
                     }
                 });
                 let stats = ring.stats();
-                let news = count > 0 || stats.dropped != told[number].dropped;
+                let news = frames > 0 || stats.dropped != told[number].dropped;
                 told[number] = stats;
-                let unwrapped = opener.as_ref().map(|opener| opener.told.clone());
-                if is_gone || news && self.give.send(Hand { lane, packets, stats, unwrapped }).is_err() {
+                let opened = opener.as_ref().map(Opener::told);
+                if is_gone || news && self.give.send(Hand { lane, packets, frames, stats, opened }).is_err() {
                     return;
                 }
             }

@@ -9,6 +9,7 @@ use nc_flow::protocol;
 use nc_source::Frame;
 use serde::Serialize;
 
+use crate::frame_time::{FrameTimes, TimeBy, TimeReader};
 use crate::inspect::Mirrors;
 use crate::layers::tunnel_name;
 
@@ -69,6 +70,18 @@ impl Unwrap {
         };
         fits && packet.carried != Carried::Mpls && self.id.is_none_or(|id| id == packet.tunnel_id)
     }
+
+    /// As long as what the outer packet carries: beyond its end the link pads.
+    fn inside<'a>(&self, packet: &Packet, frame: &Frame<'a>) -> Option<Frame<'a>> {
+        self.is_wrapped(packet).then_some(())?;
+        let at = usize::from(packet.carried_at);
+        let outer_at = network_at(frame.link, frame.bytes).map(|(at, _)| at);
+        let end = outer_at.map_or(usize::MAX, |at| at.saturating_add(packet.l3_len as usize));
+        let end = end.min(frame.frame_len as usize);
+        let bytes = frame.bytes.get(at..end.min(frame.bytes.len())).filter(|bytes| !bytes.is_empty())?;
+        let link = if packet.carried == Carried::Ip { RAW_IP } else { ETHERNET };
+        Some(Frame { link, frame_len: (end - at) as u32, bytes, ..*frame })
+    }
 }
 
 /// What came of a point's frames. `cut`: inside, the mirror kept less than the whole; `not_wrapped`: by what they are.
@@ -90,11 +103,6 @@ impl Unwrapped {
         }
     }
 
-    /// Frames that came, wrapped or not.
-    pub fn all(&self) -> u64 {
-        self.mirrors.frames + self.not_wrapped.values().sum::<u64>()
-    }
-
     #[cold]
     fn leave(&mut self, packet: &Packet) {
         let name = name(packet);
@@ -114,74 +122,123 @@ fn name(packet: &Packet) -> String {
     }
 }
 
+/// What is done with the frames of a point before they are looked at: nothing, as by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    pub unwrap: Option<Unwrap>,
+    pub times: Option<TimeBy>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Opened {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unwrap: Option<Unwrapped>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<FrameTimes>,
+}
+
+impl Opened {
+    /// Of two rings of one interface.
+    pub fn add(&mut self, other: &Self) {
+        if let (Some(one), Some(other)) = (&mut self.unwrap, &other.unwrap) {
+            one.add(other);
+        }
+        if let (Some(one), Some(other)) = (&mut self.times, &other.times) {
+            one.add(other);
+        }
+    }
+}
+
 /// Opens the frames of one capture or ring.
 #[derive(Debug)]
-pub(crate) struct Opener {
-    unwrap: Unwrap,
-    pub told: Unwrapped,
+pub struct Opener {
+    unwrap: Option<Unwrap>,
+    told: Unwrapped,
+    times: Option<TimeReader>,
     tagged: Vec<u8>,
 }
 
 impl Opener {
-    pub fn new(unwrap: Unwrap) -> Self {
-        Self { unwrap, told: Unwrapped::default(), tagged: Vec::new() }
+    /// None where nothing is to be done.
+    pub fn new(opening: Opening) -> Option<Self> {
+        let Opening { unwrap, times } = opening;
+        let opener =
+            || Self { unwrap, told: Unwrapped::default(), times: times.map(TimeReader::new), tagged: Vec::new() };
+        (opening != Opening::default()).then(opener)
     }
 
-    /// The frame inside; None for one that is not wrapped, which is counted.
+    /// Frames that came to be unwrapped, and those whose times were asked for; None where that was not wished.
+    pub fn frames(&self) -> (Option<u64>, Option<u64>) {
+        let Opened { unwrap, times } = self.told();
+        let all = |unwrap: Unwrapped| unwrap.mirrors.frames + unwrap.not_wrapped.values().sum::<u64>();
+        (unwrap.map(all), times.map(|times| times.frames + times.without.values().sum::<u64>()))
+    }
+
+    pub(crate) fn told(&self) -> Opened {
+        let times = self.times.as_ref().map(|times| times.told.clone());
+        Opened { unwrap: self.unwrap.map(|_| self.told.clone()), times }
+    }
+
+    /// The frame inside, at its own time; None for one that is not wrapped as it should be, which is counted.
     pub fn open<'a>(&'a mut self, frame: &Frame<'a>) -> Option<Frame<'a>> {
+        let Self { unwrap, told, times, tagged } = self;
+        let Some(unwrap) = unwrap else { return Some(read(times, *frame)) };
         let packet = decode(frame.link, frame.ts_ns, frame.frame_len, frame.bytes);
-        let Some(inside) = self.inside(&packet, frame) else {
-            self.told.leave(&packet);
+        let Some(inside) = unwrap.inside(&packet, frame) else {
+            told.leave(&packet);
             return None;
         };
-        self.told.mirrors.count(&packet, frame.bytes);
-        let kept = inside.bytes.len();
-        let whole = whole(&inside);
-        self.told.cut += u64::from(whole > inside.frame_len && kept == inside.frame_len as usize);
-        let inside = Frame { frame_len: whole, ..inside };
-        match lost_tag(&packet, frame.bytes, inside.bytes) {
-            None => Some(inside),
-            Some(tag) => Some(self.with_tag(inside, tag)),
-        }
+        told.mirrors.count(&packet, frame.bytes);
+        let (kept, whole) = (inside.bytes.len(), whole(&inside));
+        told.cut += u64::from(whole > inside.frame_len && kept == inside.frame_len as usize);
+        let ts_ns = times.as_mut().map_or(frame.ts_ns, |times| times.erspan(&packet, frame.bytes, frame.ts_ns));
+        let inside = Frame { ts_ns, frame_len: whole, ..inside };
+        Some(match lost_tag(&packet, frame.bytes, inside.bytes) {
+            None => read(times, inside),
+            Some(tag) => read(times, with_tag(inside, tag, tagged)),
+        })
     }
+}
 
-    /// As long as what the outer packet carries: beyond its end the link pads.
-    fn inside<'a>(&self, packet: &Packet, frame: &Frame<'a>) -> Option<Frame<'a>> {
-        self.unwrap.is_wrapped(packet).then_some(())?;
-        let at = usize::from(packet.carried_at);
-        let outer_at = network_at(frame.link, frame.bytes).map(|(at, _)| at);
-        let end = outer_at.map_or(usize::MAX, |at| at.saturating_add(packet.l3_len as usize));
-        let end = end.min(frame.frame_len as usize);
-        let bytes = frame.bytes.get(at..end.min(frame.bytes.len())).filter(|bytes| !bytes.is_empty())?;
-        let link = if packet.carried == Carried::Ip { RAW_IP } else { ETHERNET };
-        Some(Frame { link, frame_len: (end - at) as u32, bytes, ..*frame })
+fn read<'a>(times: &'a mut Option<TimeReader>, frame: Frame<'a>) -> Frame<'a> {
+    match times {
+        None => frame,
+        Some(times) => times.read(&frame),
     }
+}
 
-    /// The tag that the switch took from the frame and told beside it.
-    fn with_tag<'a>(&'a mut self, frame: Frame<'a>, tag: [u8; 4]) -> Frame<'a> {
-        self.tagged.clear();
-        self.tagged.extend_from_slice(&frame.bytes[..12]);
-        self.tagged.extend_from_slice(&tag);
-        self.tagged.extend_from_slice(&frame.bytes[12..]);
-        Frame { frame_len: frame.frame_len + 4, bytes: &self.tagged, ..frame }
-    }
+/// The tag that the switch took from the frame and told beside it.
+fn with_tag<'a>(frame: Frame<'a>, tag: [u8; 4], tagged: &'a mut Vec<u8>) -> Frame<'a> {
+    tagged.clear();
+    tagged.extend_from_slice(&frame.bytes[..12]);
+    tagged.extend_from_slice(&tag);
+    tagged.extend_from_slice(&frame.bytes[12..]);
+    Frame { frame_len: frame.frame_len + 4, bytes: tagged, ..frame }
 }
 
 /// Of each of the points `names`.
 pub(crate) fn each<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
-    unwraps: &[(String, Unwrap)],
-) -> Result<Vec<Option<Unwrap>>, String> {
-    if let Some((name, _)) = unwraps.iter().find(|(name, _)| !names.clone().any(|point| point == name)) {
-        return Err(format!("unwrap of {name}: no such point. Name a point"));
+    openings: &[(String, Opening)],
+) -> Result<Vec<Opening>, String> {
+    for (name, Opening { unwrap, times }) in openings {
+        if !names.clone().any(|point| point == name) {
+            return Err(format!("unwrap or timestamps of {name}: no such point. Name a point"));
+        }
+        if *times == Some(TimeBy::Erspan) && unwrap.is_none_or(|unwrap| unwrap.wrap != Wrap::Erspan) {
+            return Err(format!(
+                "timestamps of {name} by erspan: its frames are not unwrapped. Unwrap it from erspan as well"
+            ));
+        }
     }
-    let of = |name| unwraps.iter().find(|(point, _)| point == name).map(|(_, unwrap)| *unwrap);
-    Ok(names.map(of).collect())
+    let of = |name| openings.iter().find(|(point, _)| point == name).map(|(_, opening)| *opening);
+    Ok(names.map(|name| of(name).unwrap_or_default()).collect())
 }
 
-/// `frame` itself at a point whose frames are not wrapped.
+/// `frame` itself at a point where nothing is to be done.
 #[inline]
-pub(crate) fn opened<'a>(opener: &'a mut Option<Opener>, frame: &Frame<'a>) -> Option<Frame<'a>> {
+pub fn opened<'a>(opener: &'a mut Option<Opener>, frame: &Frame<'a>) -> Option<Frame<'a>> {
     match opener {
         None => Some(*frame),
         Some(opener) => opener.open(frame),
@@ -226,9 +283,11 @@ mod tests {
     }
 
     fn open(text: &str, bytes: &[u8], frame_len: u32) -> (Option<(u32, Vec<u8>)>, Unwrapped) {
-        let mut opener = Opener::new(text.parse().expect("a wrap"));
+        let unwrap = Some(text.parse().expect("a wrap"));
+        let mut opener = Opener::new(Opening { unwrap, times: None }).expect("something to do");
         let found = opener.open(&Frame { ts_ns: 5, link: 1, frame_len, bytes });
-        (found.map(|frame| (frame.frame_len, frame.bytes.to_vec())), opener.told)
+        let found = found.map(|frame| (frame.frame_len, frame.bytes.to_vec()));
+        (found, opener.told)
     }
 
     #[test]
@@ -277,7 +336,10 @@ mod tests {
         for id in 0..100 {
             told.leave(&Packet { tunnel: Tunnel::Vxlan, tunnel_id: id, version: 4, ..Packet::default() });
         }
-        assert_eq!((told.all(), told.not_wrapped.len(), told.not_wrapped[OTHERS]), (100, MOST + 1, 36));
+        assert_eq!(
+            (told.not_wrapped.values().sum::<u64>(), told.not_wrapped.len(), told.not_wrapped[OTHERS]),
+            (100, MOST + 1, 36)
+        );
     }
 
     #[test]

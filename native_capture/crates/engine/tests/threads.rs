@@ -156,7 +156,7 @@ fn request(paths: &[PathBuf], records: Option<Form>, threads: usize) -> Request 
         bundle: Some(bundle()),
         queues: None,
         clock_errors: Vec::new(),
-        unwraps: Vec::new(),
+        openings: Vec::new(),
         series: false,
         clock: false,
         top: None,

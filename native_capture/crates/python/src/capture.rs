@@ -7,7 +7,7 @@ use std::time::Duration;
 use nc_detect::Bundle;
 use nc_engine::{
     card_clock, system_clock, AnalyseError, CardClock, ExportRequest, HearError, Inspected, Listening, Live as Engine,
-    LiveError, LiveSettings, Request, RingSettings, Unwrap,
+    LiveError, LiveSettings, Opening, Request, RingSettings,
 };
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -57,15 +57,24 @@ fn parse(py: Python<'_>, bundle: Option<&[u8]>) -> PyResult<Option<Bundle>> {
     parsed.map_err(|error| raise(py, BUNDLE, &error.to_string(), None, None))
 }
 
-/// How the frames of some points are wrapped.
-fn unwraps(py: Python<'_>, texts: HashMap<String, String>) -> PyResult<Vec<(String, Unwrap)>> {
-    let parse = |(name, text): (String, String)| Ok((name, text.parse()?));
-    let found = texts.into_iter().map(parse).collect::<Result<_, String>>();
-    found.map_err(|what| raise(py, USAGE, &what, None, None))
+/// Points by name, and what is written of each.
+type Texts = HashMap<String, String>;
+
+/// What is done with the frames of some points.
+fn openings(py: Python<'_>, unwrap: Texts, timestamps: Texts) -> PyResult<Vec<(String, Opening)>> {
+    let mut found: HashMap<String, Opening> = HashMap::new();
+    let wrong = |what: String| raise(py, USAGE, &what, None, None);
+    for (name, text) in unwrap {
+        found.entry(name).or_default().unwrap = Some(text.parse().map_err(wrong)?);
+    }
+    for (name, text) in timestamps {
+        found.entry(name).or_default().times = Some(text.parse().map_err(wrong)?);
+    }
+    Ok(found.into_iter().collect())
 }
 
 #[pyfunction]
-#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, clock=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new(), unwrap=HashMap::new()))]
+#[pyo3(signature = (points, *, bundle=None, queues=None, series=false, clock=false, top=None, signatures=None, records=None, write=None, progress=None, threads=1, clock_errors=Vec::new(), unwrap=HashMap::new(), timestamps=HashMap::new()))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the Python function")]
 fn analyse<'py>(
     py: Python<'py>,
@@ -81,15 +90,16 @@ fn analyse<'py>(
     progress: Option<Py<PyAny>>,
     threads: usize,
     clock_errors: Vec<(String, u64)>,
-    unwrap: HashMap<String, String>,
+    unwrap: Texts,
+    timestamps: Texts,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bundle = parse(py, bundle)?;
     let queues = queues.map(<[u8]>::to_vec);
     let records = records.map(form).transpose().map_err(|what| raise(py, USAGE, &what, None, None))?;
     let mut sink = PythonSink::new(write, progress);
-    let unwraps = unwraps(py, unwrap)?;
+    let openings = openings(py, unwrap, timestamps)?;
     let request =
-        Request { points, bundle, queues, clock_errors, unwraps, series, clock, top, signatures, records, threads };
+        Request { points, bundle, queues, clock_errors, openings, series, clock, top, signatures, records, threads };
     let report = py.detach(|| nc_engine::analyse(request, &mut sink));
     match report {
         Ok(json) => Ok(PyBytes::new(py, &json)),
@@ -107,13 +117,14 @@ fn inspect<'py>(
     py: Python<'py>,
     points: Vec<(String, PathBuf)>,
     mut marks: HashMap<String, Vec<u64>>,
-    unwrap: HashMap<String, String>,
+    unwrap: Texts,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut unwraps: HashMap<String, Unwrap> = unwraps(py, unwrap)?.into_iter().collect();
+    let mut openings: HashMap<String, Opening> = openings(py, unwrap, HashMap::new())?.into_iter().collect();
     let captures: Vec<Inspected> = points
         .into_iter()
         .map(|(name, path)| {
-            let (marks, unwrap) = (marks.remove(&name).unwrap_or_default(), unwraps.remove(&name));
+            let (marks, unwrap) =
+                (marks.remove(&name).unwrap_or_default(), openings.remove(&name).and_then(|opening| opening.unwrap));
             Inspected { name, path, marks, unwrap }
         })
         .collect();
@@ -145,7 +156,7 @@ struct Live(Engine);
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1, card_stamps=false, unwrap=HashMap::new()))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, snaplen=256, ring_mb=32, signatures=None, ipfix_domain=None, filter=None, promiscuous=true, drop_privileges=false, threads=1, card_stamps=false, unwrap=HashMap::new(), timestamps=HashMap::new()))]
     #[allow(clippy::too_many_arguments, reason = "the arguments of the Python class")]
     fn new(
         py: Python<'_>,
@@ -161,14 +172,15 @@ impl Live {
         drop_privileges: bool,
         threads: usize,
         card_stamps: bool,
-        unwrap: HashMap<String, String>,
+        unwrap: Texts,
+        timestamps: Texts,
     ) -> PyResult<Self> {
         let bundle = parse(py, bundle)?;
         let ring = RingSettings { snaplen, ring_mb, filter, promiscuous, card_stamps };
         let records = ipfix_domain.map(datagrams);
         let queues = queues.map(<[u8]>::to_vec);
-        let unwraps = unwraps(py, unwrap)?;
-        let settings = LiveSettings { points, unwraps, ring, threads, drop_privileges, queues, signatures, records };
+        let openings = openings(py, unwrap, timestamps)?;
+        let settings = LiveSettings { points, openings, ring, threads, drop_privileges, queues, signatures, records };
         py.detach(|| Engine::open(&settings, bundle)).map(Self).map_err(|error| live_error(py, error))
     }
 
@@ -195,17 +207,18 @@ struct Replay(Engine);
 #[pymethods]
 impl Replay {
     #[new]
-    #[pyo3(signature = (points, *, bundle=None, queues=None, ipfix_domain=None, unwrap=HashMap::new()))]
+    #[pyo3(signature = (points, *, bundle=None, queues=None, ipfix_domain=None, unwrap=HashMap::new(), timestamps=HashMap::new()))]
     fn new(
         py: Python<'_>,
         points: Vec<(String, String)>,
         bundle: Option<&[u8]>,
         queues: Option<&[u8]>,
         ipfix_domain: Option<u32>,
-        unwrap: HashMap<String, String>,
+        unwrap: Texts,
+        timestamps: Texts,
     ) -> PyResult<Self> {
-        let (bundle, unwraps) = (parse(py, bundle)?, unwraps(py, unwrap)?);
-        py.detach(|| Engine::replay(&points, &unwraps, bundle, queues, ipfix_domain.map(datagrams)))
+        let (bundle, openings) = (parse(py, bundle)?, openings(py, unwrap, timestamps)?);
+        py.detach(|| Engine::replay(&points, &openings, bundle, queues, ipfix_domain.map(datagrams)))
             .map(Self)
             .map_err(|error| live_error(py, error))
     }

@@ -17,7 +17,7 @@ use mirrors::{Interval, Intervals};
 use streams::Streams;
 use times::Times;
 
-use crate::unwrap::{opened, Opener, Unwrap, Unwrapped};
+use crate::unwrap::{opened, Opener, Opening, Unwrap, Unwrapped};
 
 /// Largest IP packet of plain Ethernet (IEEE 802.3 3.2.7), and of the jumbo frames that switches commonly carry.
 const MTU: u32 = 1_500;
@@ -94,14 +94,14 @@ fn point(capture: &Inspected) -> Result<PointRow, SourceError> {
         unwrap: None,
     };
     let mut intervals = Intervals::new(&capture.marks);
-    let mut opener = capture.unwrap.map(Opener::new);
+    let mut opener = Opener::new(Opening { unwrap: capture.unwrap, times: None });
     row.error = read(&capture.path, &mut opener, &mut row, &mut intervals)?.map(|error| error.to_string());
     row.times.finish();
     row.streams.finish();
     row.intervals = intervals.rows;
-    if let Some(opener) = opener {
-        row.mirrors = opener.told.mirrors.clone();
-        row.unwrap = Some(opener.told);
+    if let Some(told) = opener.and_then(|opener| opener.told().unwrap) {
+        row.mirrors = told.mirrors.clone();
+        row.unwrap = Some(told);
     }
     Ok(row)
 }
