@@ -62,7 +62,7 @@ fn authentication(bytes: &[u8], at: usize, left: usize, packet: &mut Packet) -> 
         return Err(fail(Reason::HeaderLength));
     }
     packet.proto = h[0];
-    transport::parse(bytes, at + length, left - length, packet)
+    transport::some(bytes, at + length, left - length, packet)
 }
 
 pub(crate) fn parse_v6(bytes: &[u8], at: usize, packet: &mut Packet) -> Result<(), DecodeError> {
@@ -101,7 +101,7 @@ fn extensions(bytes: &[u8], mut at: usize, mut left: usize, packet: &mut Packet)
                 packet.more_fragments = word & 1 != 0;
                 8
             }
-            _ => return transport::parse(bytes, at, left, packet),
+            _ => return transport::some(bytes, at, left, packet),
         };
         packet.proto = *bytes.get(at).ok_or(fail(Reason::Short))?;
         if length > left {

@@ -5,8 +5,14 @@ use crate::packet::{proto, Packet};
 use crate::tunnel::Tunnel;
 use crate::{be16, be32, roce, rtp, tunnel};
 
+/// As [`parse`], where that stands in nobody's way.
+#[inline(never)]
+pub(crate) fn some(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
+    parse(bytes, at, length, packet)
+}
+
 /// `bytes` end where the IP packet ends; `length` is the number of transport bytes on the wire.
-#[inline]
+#[inline(always)]
 pub(crate) fn parse(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     match packet.proto {
         proto::TCP => tcp(bytes, at, length, packet),
@@ -44,7 +50,7 @@ fn other(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<
     }
 }
 
-#[inline]
+#[inline(always)]
 fn udp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let Some(h) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
         ports(bytes, at, Layer::Udp, packet)?;
@@ -76,7 +82,7 @@ fn ports(bytes: &[u8], at: usize, layer: Layer, packet: &mut Packet) -> Result<(
     Ok(())
 }
 
-#[inline]
+#[inline(always)]
 fn tcp(bytes: &[u8], at: usize, length: usize, packet: &mut Packet) -> Result<(), DecodeError> {
     let fail = |reason| DecodeError::new(Layer::Tcp, reason, at);
     let Some(h) = bytes.get(at..).and_then(|rest| rest.first_chunk::<20>()) else {

@@ -43,10 +43,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// What a mirror had wrapped.
+    /// What a mirror wrapped.
     #[cold]
-    fn add_inner(&mut self, frame: Frame<'_>, earlier: i64, signatures: &Signatures) {
-        self.add(frame, earlier, signatures);
+    fn open(&mut self, opener: &mut Opener, frame: Frame<'_>, earlier: i64, signatures: &Signatures) {
+        if let Some(inner) = opener.open(&frame) {
+            self.add(inner, earlier, signatures);
+        }
     }
 
     /// `earlier`: by how much the capture's clock is behind.
@@ -98,9 +100,7 @@ impl TakesFrames for Filling<'_> {
         let Self { block, opener, earlier, signatures } = self;
         match opener {
             None => block.add(frame, *earlier, signatures),
-            Some(opener) => {
-                opener.open(&frame).into_iter().for_each(|inner| block.add_inner(inner, *earlier, signatures))
-            }
+            Some(opener) => block.open(opener, frame, *earlier, signatures),
         }
     }
 }
