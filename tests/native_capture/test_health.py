@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -199,14 +200,30 @@ def test_names_come_from_the_hello_the_request_or_else_dns(tmp_path):
     assert (times[53], times[5432]) == (3 * MS + 7, THINKING)
 
 
-def test_lost_media_and_its_score(tmp_path):
-    lost, late = {40, 41, 90}, 60
+def speech(lost: Collection[int], late: int, delay: int = 0) -> list[Stamped]:
+    """200 packets of G.711, of which some are lost; one is 8 ms late."""
     packets = []
-    for number in range(200):
+    for number in set(range(200)) - set(lost):
         rtp = RTP(payload_type=8, sequence=(65_500 + number) % 65_536, timestamp=number * 160, sourcesync=99)
-        frame = bytes(Ether() / IP(src=CLIENT, dst=SERVER) / UDP(sport=16_400, dport=16_402) / rtp / Raw(bytes(160)))
-        if number not in lost:
-            packets.append((BASE + number * 20 * MS + (8 * MS if number == late else 0), frame))
+        ends = IP(src=CLIENT, dst=SERVER, id=number) / UDP(sport=16_400, dport=16_402)
+        frame = bytes(Ether() / ends / rtp / Raw(bytes(160)))
+        packets.append((BASE + number * 20 * MS + (8 * MS if number == late else 0) + delay, frame))
+    return packets
+
+
+def test_every_point_tells_what_a_listener_there_would_hear(tmp_path):
+    files = {"in0": speech({40}, late=60), "out0": speech({40, 41, 90, *range(120, 130)}, late=60, delay=MS)}
+    for name, packets in files.items():
+        write_capture(tmp_path / f"{name}.pcap", packets)
+    of = lambda names: json.loads(native_capture.analyse([(name, str(tmp_path / f"{name}.pcap")) for name in names]))["media"]  # noqa: E731
+    both = {row["point"]: row for row in of(["in0", "out0"])}
+    assert (both["in0"]["lost"], both["out0"]["lost"]) == (1, 13)
+    assert both["out0"]["mos"] < 3.8 < both["in0"]["mos"]
+    assert list(both.values()) == of(["out0"]) + of(["in0"])  # as each tells alone, the worst first
+
+
+def test_lost_media_and_its_score(tmp_path):
+    packets = speech({40, 41, 90}, late=60)
     report = analyse(tmp_path, packets)
     (media,) = report["media"]
     assert (media["codec"], media["ssrc"], media["packets"], media["expected"], media["lost"]) == ("G.711 A-law", 99, 197, 200, 3)

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use nc_correlate::{identity_of, Again, Gone, Look, Matcher, Sighting};
 use nc_decode::{Packet, Stop};
 use nc_detect::{Bundle, Judge, Name, Place, Verdict};
-use nc_flow::{Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, Signatures, TcpEvent, TcpTracker, NO_QP};
+use nc_flow::{
+    Ahead, Counted, FlowKey, Fragments, KeyedState, Limits, MediaTracker, Signatures, TcpEvent, TcpTracker, NO_QP,
+};
 
 use crate::account::{is_judged, is_notable, note, Breach, Ground};
 use crate::clocks::Clocks;
@@ -80,12 +82,13 @@ impl Core {
     pub fn new(names: &[String], size: Size, signatures: Arc<Signatures>) -> Self {
         let several = names.len() > 1;
         let tracker = || several.then(|| TcpTracker::new(size.flows));
+        let media = || (several && size.path).then(|| MediaTracker::new(size.flows));
         let places: Vec<Place> = names.iter().map(|name| Place { name: name.clone(), realm: String::new() }).collect();
         let window_ns = SECOND;
         let ground =
             Ground { places: places.clone(), realms: vec![String::new()], bundle: None, generation: 0, signatures };
         Self {
-            points: names.iter().map(|name| Point::new(name.clone(), tracker())).collect(),
+            points: names.iter().map(|name| Point::new(name.clone(), tracker(), media())).collect(),
             flows: Flows::new(Limits { flows: size.flows, idle_ns: size.idle_ns }, size.shards),
             ground: Arc::new(ground),
             judge: Judge::new(places),
@@ -218,6 +221,9 @@ impl Core {
         if let Some(tracker) = point.tracker.as_mut().filter(|_| packet.is_tcp()) {
             let event = tracker.observe(key, packet);
             self.count_tcp(number, packet, event);
+        }
+        if let Some(media) = self.points[usize::from(number)].media.as_mut().filter(|_| packet.may_be_rtp) {
+            media.observe(key, packet);
         }
         if packet.has_bth {
             self.rdma(number, packet, sighting == Sighting::First, NO_QP);

@@ -55,8 +55,10 @@ pub(crate) fn stream_of(flows: &FlowTable, number: u32) -> Option<StreamOf> {
     Some((flows.media(number)?, flows.key(number), flows.flow(number).point))
 }
 
-/// Those that lost the greatest share first.
-pub(crate) fn streams(core: &Core, mut all: Vec<StreamOf>) -> Vec<StreamRow<'_>> {
+/// Those that lost the greatest share first. `flows`: streams as their flows have them; of several points each has its own.
+pub(crate) fn streams(core: &Core, flows: Vec<StreamOf>) -> Vec<StreamRow<'_>> {
+    let several = core.points.iter().any(|point| point.media.is_some());
+    let mut all = if several { of_points(core) } else { flows };
     all.sort_unstable_by_key(|(media, key, point)| {
         let lost_ppm = media.lost.saturating_mul(1_000_000) / media.expected.max(1);
         (std::cmp::Reverse((lost_ppm, media.packets)), *point, *key, media.source)
@@ -67,6 +69,16 @@ pub(crate) fn streams(core: &Core, mut all: Vec<StreamOf>) -> Vec<StreamRow<'_>>
         StreamRow { point, src, sport: key.sport, dst, dport: key.dport, media: media_row(&media) }
     };
     all.into_iter().take(ROWS).map(row).collect()
+}
+
+/// Packets of streams for which a point had no room.
+pub(crate) fn media_overflow(core: &Core) -> u64 {
+    core.points.iter().filter_map(|point| point.media.as_ref()).map(|media| media.overflow()).sum()
+}
+
+fn of_points(core: &Core) -> Vec<StreamOf> {
+    let points = core.points.iter().zip(0..).filter_map(|(point, number)| Some((point.media.as_ref()?, number)));
+    points.flat_map(|(media, number)| media.streams().map(move |(key, media)| (media, key, number))).collect()
 }
 
 pub(crate) fn media_row(media: &Media) -> MediaRow {

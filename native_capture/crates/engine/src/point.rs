@@ -1,7 +1,7 @@
 //! What is counted of every frame at one observation point.
 
 use nc_decode::Packet;
-use nc_flow::{DscpClock, TcpCounts, TcpEvent, TcpTracker};
+use nc_flow::{DscpClock, MediaTracker, TcpCounts, TcpEvent, TcpTracker};
 
 use crate::layers::Layers;
 
@@ -9,7 +9,7 @@ const SECOND: u64 = 1_000_000_000;
 /// How many seconds back the judge may ask.
 const SECONDS: usize = 4;
 
-/// Totals of one point. `tracker`: its own TCP states, when packets are matched with other points.
+/// Totals of one point. `tracker`, `media`: its own TCP states and RTP streams, when packets are matched with other points.
 pub(crate) struct Point {
     pub name: String,
     pub realm: u16,
@@ -23,6 +23,7 @@ pub(crate) struct Point {
     pub layers: Layers,
     pub tcp: TcpCounts,
     pub tracker: Option<TcpTracker>,
+    pub media: Option<MediaTracker>,
     pub seconds: Seconds,
 }
 
@@ -66,7 +67,7 @@ impl Seconds {
 }
 
 impl Point {
-    pub fn new(name: String, tracker: Option<TcpTracker>) -> Self {
+    pub fn new(name: String, tracker: Option<TcpTracker>, media: Option<MediaTracker>) -> Self {
         Self {
             name,
             realm: 0,
@@ -80,6 +81,7 @@ impl Point {
             layers: Layers::default(),
             tcp: TcpCounts::default(),
             tracker,
+            media,
             seconds: Seconds::default(),
         }
     }

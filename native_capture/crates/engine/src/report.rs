@@ -21,7 +21,7 @@ use crate::health_rows::{self, HealthRow, HealthSums, SumRows, Sums};
 use crate::largest::{Largest, Row};
 use crate::layers::LayersRow;
 use crate::losses::losses;
-use crate::media_rows::{media_row, streams, MediaRow, StreamRow};
+use crate::media_rows::{media_overflow, media_row, streams, MediaRow, StreamRow};
 use crate::names::NameSource;
 use crate::neighbours::Neighbour;
 use crate::offline::Input;
@@ -255,7 +255,7 @@ pub(crate) fn write(
             late: core.points.iter().map(|point| point.clock.late()).sum(),
             rewrites: core.path.as_ref().map_or(0, |path| path.overflow),
             signatures: core.flows.sightings_overflow(),
-            health: core.flows.health_overflow(),
+            health: core.flows.health_overflow() + media_overflow(core),
             names: core.names.overflow,
             neighbours: inputs.iter().map(|input| input.neighbours.overflow).sum(),
             carried: inputs.iter().map(|input| input.carried.overflow).sum::<u64>() + core.inside.overflow(),

@@ -47,7 +47,7 @@ pub use fill::{Burst, Fill, FillMeter, Passages, Slice};
 pub use flow::Flow;
 pub use fragments::{ports, Fragments};
 pub use key::{FlowKey, KeyedState};
-pub use media::Media;
+pub use media::{Media, MediaTracker};
 pub use names::{address, protocol};
 pub use near::fetch;
 pub use pace::{Pace, PaceKey, PACE_STEP_BITS};

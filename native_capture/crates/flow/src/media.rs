@@ -1,10 +1,13 @@
 //! RTP streams (RFC 3550): known by two packets in a row with one source and the next number; then loss (A.3) and jitter (A.8).
 
+use std::collections::HashMap;
+
 use nc_decode::Packet;
 
-use crate::flow::{Flow, Talk};
+use crate::flow::Talk;
+use crate::key::{FlowKey, KeyedState};
 use crate::pool::Pool;
-use crate::tcp::known;
+use crate::tcp::{known, TcpDirection};
 
 /// One of so many conversations may be media.
 const MEDIA: usize = 8;
@@ -72,48 +75,92 @@ pub(crate) fn pool(flows: usize) -> Pool<Streams> {
 }
 
 /// Account a packet of `way` that has the form of RTP.
-///
-/// The flow remembers one packet in the room that TCP would need: source, number, timestamp, and the low bits of its time.
 pub(crate) fn observe(pool: &mut Pool<Streams>, talk: &mut Talk, way: usize, packet: &Packet) {
-    let flow = &mut talk.ways[way];
-    let (source, number) = (packet.tunnel_id, packet.window);
+    let last = &talk.ways[way].tcp;
     let stream = pool.get_mut(talk.timing).map(|streams| &mut streams.ways[way]);
-    let is_going_on = stream.is_some_and(|stream| stream.source == source && stream.streams > 0 && stream.take(packet));
-    if !is_going_on && follows(flow, source, number) {
+    if !stream.is_some_and(|stream| stream.goes_on(packet)) && follows(last, packet) {
         if let Some(streams) = pool.of(&mut talk.timing) {
-            streams.ways[way].begin(flow, packet);
+            streams.ways[way].begin(last, packet);
         }
     }
-    flow.tcp.highest = source;
-    flow.tcp.window = number;
-    flow.tcp.isn = packet.ack;
-    flow.tcp.acked = packet.ts_ns as u32;
-    flow.tcp.know(known::HIGHEST);
+    remember(&mut talk.ways[way].tcp, packet);
 }
 
-fn follows(flow: &Flow, source: u32, number: u16) -> bool {
-    flow.tcp.has(known::HIGHEST) && flow.tcp.highest == source && flow.tcp.window.wrapping_add(1) == number
+fn follows(last: &TcpDirection, packet: &Packet) -> bool {
+    let next = last.window.wrapping_add(1) == packet.window;
+    next && last.has(known::HIGHEST) && last.highest == packet.tunnel_id
+}
+
+/// One packet is remembered in the room that TCP would need: source, number, timestamp, and the low bits of its time.
+fn remember(last: &mut TcpDirection, packet: &Packet) {
+    last.highest = packet.tunnel_id;
+    last.window = packet.window;
+    last.isn = packet.ack;
+    last.acked = packet.ts_ns as u32;
+    last.know(known::HIGHEST);
+}
+
+/// The streams of one of several points, over all packets that it shows: of what is lost between them a flow that they share knows nothing.
+pub struct MediaTracker {
+    limit: usize,
+    ways: HashMap<FlowKey, (TcpDirection, Stream), KeyedState>,
+    overflow: u64,
+}
+
+impl MediaTracker {
+    /// `flows`: conversations there may be; one of so many may be media.
+    pub fn new(flows: usize) -> Self {
+        Self { limit: flows / MEDIA + 1, ways: HashMap::default(), overflow: 0 }
+    }
+
+    /// Packets of directions that found no room.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// Account a packet that has the form of RTP.
+    pub fn observe(&mut self, key: FlowKey, packet: &Packet) {
+        if self.ways.len() >= self.limit && !self.ways.contains_key(&key) {
+            self.overflow += 1;
+            return;
+        }
+        let (last, stream) = self.ways.entry(key).or_default();
+        if !stream.goes_on(packet) && follows(last, packet) {
+            stream.begin(last, packet);
+        }
+        remember(last, packet);
+    }
+
+    /// Every direction with media, in no order.
+    pub fn streams(&self) -> impl Iterator<Item = (FlowKey, Media)> + '_ {
+        self.ways.iter().filter_map(|(key, (_, stream))| Some((*key, stream.media()?)))
+    }
 }
 
 impl Stream {
-    /// A new stream, whose first packet the flow remembers and whose second is this.
-    fn begin(&mut self, flow: &Flow, packet: &Packet) {
+    /// Whether the packet belongs to this stream; then it is accounted.
+    fn goes_on(&mut self, packet: &Packet) -> bool {
+        self.source == packet.tunnel_id && self.streams > 0 && self.take(packet)
+    }
+
+    /// A new stream, whose first packet is remembered and whose second is this.
+    fn begin(&mut self, first: &TcpDirection, packet: &Packet) {
         let earlier = (
             self.earlier.0 + u64::from(self.received),
             self.earlier.1 + self.expected(),
             self.earlier.2 + u64::from(self.late),
         );
-        let first_ns = packet.ts_ns.wrapping_sub(u64::from((packet.ts_ns as u32).wrapping_sub(flow.tcp.acked)));
+        let first_ns = packet.ts_ns.wrapping_sub(u64::from((packet.ts_ns as u32).wrapping_sub(first.acked)));
         *self = Self {
             source: packet.tunnel_id,
-            base: flow.tcp.window,
-            highest: flow.tcp.window,
+            base: first.window,
+            highest: first.window,
             received: 1,
             earlier,
             streams: self.streams + 1,
             payload_type: packet.opcode,
             has_last: true,
-            last_timestamp: flow.tcp.isn,
+            last_timestamp: first.isn,
             last_ns: first_ns,
             ..Self::default()
         };
@@ -161,27 +208,30 @@ impl Stream {
         }
         (u64::from(self.cycles) << 16 | u64::from(self.highest)).saturating_sub(u64::from(self.base)) + 1
     }
-}
 
-impl Streams {
-    /// None when what was seen of `way` may have the form by chance.
-    pub fn media(&self, way: usize) -> Option<Media> {
-        let stream = &self.ways[way];
-        let packets = stream.earlier.0 + u64::from(stream.received);
-        let expected = stream.earlier.1 + stream.expected();
-        let known = clock_hz(stream.payload_type).is_some();
-        let sure = stream.received >= ENOUGH && u64::from(stream.received) * 2 >= stream.expected();
+    /// None when what was seen may have the form by chance.
+    fn media(&self) -> Option<Media> {
+        let packets = self.earlier.0 + u64::from(self.received);
+        let expected = self.earlier.1 + self.expected();
+        let known = clock_hz(self.payload_type).is_some();
+        let sure = self.received >= ENOUGH && u64::from(self.received) * 2 >= self.expected();
         sure.then_some(Media {
-            source: stream.source,
-            payload_type: stream.payload_type,
-            streams: stream.streams,
+            source: self.source,
+            payload_type: self.payload_type,
+            streams: self.streams,
             packets,
             expected,
             lost: expected.saturating_sub(packets),
-            late: stream.earlier.2 + u64::from(stream.late),
-            jitter_ns: known.then_some(stream.jitter >> 4),
-            max_jitter_ns: known.then_some(stream.max_jitter >> 4),
+            late: self.earlier.2 + u64::from(self.late),
+            jitter_ns: known.then_some(self.jitter >> 4),
+            max_jitter_ns: known.then_some(self.max_jitter >> 4),
         })
+    }
+}
+
+impl Streams {
+    pub fn media(&self, way: usize) -> Option<Media> {
+        self.ways[way].media()
     }
 }
 
