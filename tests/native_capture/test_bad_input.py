@@ -113,7 +113,7 @@ def test_arguments_that_do_not_fit_are_told_with_the_cure(run, tmp_path):
     cases = [
         ([], "no capture given"),
         (["--point", "in0"], "NAME=PCAP"),
-        (["--point", f"out0={capture}", "--queues", queues], "Use ingress or in0"),
+        (["--point", f"out0={capture}", "--queues", queues], "Use one of: ingress = in0"),
         (["--point", f"in0={capture}", "--point", f"ingress={capture}", "--queues", queues], "the same point as in0"),
         (["--point", f"a={capture}", "--point", f"a={capture}"], "named twice"),
         ([capture, "--realm", "other=x"], "no such point"),
@@ -129,8 +129,8 @@ def test_arguments_that_do_not_fit_are_told_with_the_cure(run, tmp_path):
     ("option", "content", "told"),
     [
         ("--queues", '{"observation_points": \n nonsense}', ":2: not JSON"),
-        ("--queues", "[]", "no object observation_points"),
-        ("--queues", '{"observation_points": {}, "classes": []}', "classes is no object"),
+        ("--queues", "[]", "observation_points is not there or no object"),
+        ("--queues", '{"observation_points": {}, "classes": []}', "classes is not there or no object"),
         ("--identities", "prefix,nme\n", ":1: missing column"),
         (
             "--identities",

@@ -169,3 +169,15 @@ def test_what_passed_while_the_other_capture_did_not_run_is_no_loss(tmp_path: Pa
     points = [("in", write(tmp_path / "in.pcap", sent)), ("out", write(tmp_path / "out.pcap", seen))]
     path = json.loads(native_capture.analyse(points))["path"]
     assert (path["matched"], path["lost"], path["outside"], path["fault"]) == (1_000, 0, 2_000, None)
+
+
+def test_ways_that_ttl_tells_differently_give_one_report_every_time(tmp_path):
+    packets = [data(n, sport=40_000 + n % 8) for n in range(64)]
+    there = [packet.copy() for packet in packets]
+    for number, packet in enumerate(there):
+        packet[IP].ttl += (-1, 1)[number % 2 ^ number // 8 % 2]  # each flow loses TTL both ways
+    frames = {
+        "a": [(START + n * STEP, packet) for n, packet in enumerate(packets)],
+        "b": [(START + n * STEP + 10**9, packet) for n, packet in enumerate(there)],
+    }
+    assert len({json.dumps(analyse(tmp_path, frames)["path"]["clock"]) for _ in range(12)}) == 1

@@ -56,7 +56,12 @@ def test_a_sound_mirror_is_not_accused() -> None:
         ("offload-merged", {"joined": 10, "over_mtu": 10}, {"joined": 9, "over_mtu": 9}),
         ("oversubscribed", {"streams__unseen": 5}, {"streams__unseen": 5, "streams__segments": 5001}),
         ("oversubscribed", {"streams__unseen": 5, "streams__segments": 9}, {"streams__unseen": 4, "streams__segments": 9}),
-        ("oversubscribed", {"mirrors__missing": 1, "mirrors__frames": 1000}, {"mirrors__missing": 1, "mirrors__frames": 1001}),
+        (
+            "oversubscribed",
+            {"frames": 5000, "mirrors__missing": 1, "mirrors__frames": 1000},
+            {"frames": 5000, "mirrors__missing": 1, "mirrors__frames": 1001},
+        ),
+        ("wrapped", {"mirrors__frames": 501}, {"mirrors__frames": 500}),
         ("oversubscribed", {"mirrors__missing": 1}, {"mirrors__missing": 0}),
         ("clock-backwards", {"times__backwards": 1, "times__most_back_ns": MILLI},
          {"times__backwards": 1, "times__most_back_ns": MILLI - 1}),

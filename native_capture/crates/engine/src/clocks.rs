@@ -151,12 +151,23 @@ fn sample(Sampled { path, realm, opening }: &Sampled, hashers: &(KeyedState, Key
     found
 }
 
-/// Of one flow: least and most apparent delay from the first to the second point, and hops counted by TTL.
+/// Of one flow: least and most apparent delay from the first to the second point, and least and most hops counted by TTL.
 #[derive(Clone, Copy)]
 struct Apparent {
     least: i64,
     most: i64,
-    hops: i16,
+    hops: (i16, i16),
+}
+
+impl Apparent {
+    /// 1 when every packet lost TTL on the way from the first point to the second, -1 the other way; 0: TTL does not tell.
+    fn way(&self) -> i16 {
+        match self.hops {
+            (1.., _) => 1,
+            (_, ..=-1) => -1,
+            _ => 0,
+        }
+    }
 }
 
 /// What packets at both points say; false when both directions of one conversation contradict each other.
@@ -166,13 +177,14 @@ fn bound(limits: &mut Limits, (a, b): (usize, usize), first: &Sample, second: &S
         let (Some((ns, ttl, key)), Some(Some((other_ns, other_ttl, _)))) = (one, second.get(id)) else { continue };
         let delay = i64::try_from(i128::from(*other_ns) - i128::from(*ns)).unwrap_or(0);
         let hops = i16::from(*ttl) - i16::from(*other_ttl);
-        let seen = flows.entry(*key).or_insert(Apparent { least: delay, most: delay, hops });
+        let seen = flows.entry(*key).or_insert(Apparent { least: delay, most: delay, hops: (hops, hops) });
         (seen.least, seen.most) = (seen.least.min(delay), seen.most.max(delay));
+        seen.hops = (seen.hops.0.min(hops), seen.hops.1.max(hops));
     }
     let mut sound = true;
     for (key, seen) in &flows {
         let back = flows.get(&key.reversed());
-        let forward = match (seen.hops, back) {
+        let forward = match (seen.way(), back) {
             (1.., _) => true,
             (..=-1, _) => false,
             (0, Some(back)) if seen.least >= back.most => true,
