@@ -20,8 +20,8 @@ def no_hit_evidence(policy: Policy, context: Context) -> Iterator[Finding]:
     Why it matters: "no data" is not "zero". Removing a rule on counters that were reset last week, are off, or live on the other
     cluster member is how working rules get deleted.
     Example: `hitcnt=0` in one reading, and the device rebooted twelve days ago.
-    Suggested change: collect counters (again) after the missing days, switch counting on, or give the other member's counters.
-    Nothing on the device needs to change, so it is safe.
+    Suggested change: collect counters (again) after the missing days, or give the other member's counters: that changes nothing
+    on the device and is safe. Where counting is off, switch it on: that is a change of its configuration.
     """
     if not context.counts_hits or not context.hits:
         opens = window_opens(context)

@@ -16,8 +16,9 @@ TEXTS = (
         "the other cluster member is how working rules get deleted."
     ),
     gettext_noop(
-        "Collect counters (again) after the missing days, switch counting on, or give the other member's "
-        "counters. Nothing on the device needs to change, so it is safe."
+        "Collect counters (again) after the missing days, or give the other member's counters: that changes "
+        "nothing on the device and is safe. Where counting is off, switch it on: that is a change of its "
+        "configuration."
     ),
     gettext_noop("Every packet of this rule is decided by earlier rules, and they act otherwise."),
     gettext_noop(

@@ -53,4 +53,4 @@ def _line(row: Finding, words: Words) -> str:
         padded(words.severity(Severity(row.severity)), 8), padded(words.gettext(row.status), 12), row.code,
         padded(words.check(row.name), 18), padded(row.device.name, 16),
     )  # fmt: skip
-    return f"{' '.join(cells)} {row.rule}: {message}"
+    return f"{' '.join(cells)} {row.rule or row.policy}: {message}"
