@@ -34,6 +34,8 @@ def share(part: int, whole: int) -> str:
 def ns(value: int | None) -> str:
     if value is None:
         return "-"
+    if value >= 10**9:
+        return f"{value / 1e9:.2f} s"
     return f"{value / 1e6:.2f} ms" if value >= 10**6 else f"{value / 1e3:.1f} us"
 
 
