@@ -20,11 +20,10 @@ SLOW_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """cpu_s: user + system of all threads and children, user_s of it; wall_s: beside it, to see what the machine was like."""
+    """cpu_s: user + system of all threads and children; wall_s: beside it, to see what the machine was like."""
 
     cpu_s: float
     wall_s: float
-    user_s: float
 
 
 def run(argv: Sequence[str]) -> Spent:
@@ -39,7 +38,7 @@ def run(argv: Sequence[str]) -> Spent:
         process.returncode = os.waitstatus_to_exitcode(status)
         told.seek(0)
         assert process.returncode in (0, 1), f"{argv[0]}: {process.returncode} {told.read().decode(errors='replace')[-500:]}"
-    return Spent(used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_utime)
+    return Spent(used.ru_utime + used.ru_stime, time.monotonic() - began)
 
 
 def cpu_seconds(argv: Sequence[str]) -> float:

@@ -33,14 +33,13 @@ RESULT = ROOT / "build" / "bench" / "capture.json"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """cpu_s with the start_s, user_s of it; mpps: million packets per CPU second beyond the start; None: too little."""
+    """cpu_s with the start_s; mpps: million packets per CPU second beyond the start; None where there is too little to tell."""
 
     capture: str
     program: str
     packets: int
     runs: int
     cpu_s: float
-    user_s: float
     start_s: float
     mpps: float | None
 
@@ -97,10 +96,10 @@ def emptied(folder: Path, argv: Sequence[str]) -> list[str]:
 
 def rows(kind: str, packets: int, whole: Mapping[str, list[Spent]], start: Mapping[str, float]) -> list[Row]:
     def row(name: str, spent: Sequence[Spent]) -> Row:
-        cpu, user = (statistics.median(getattr(each, what) for each in spent) for what in ("cpu_s", "user_s"))
+        cpu = statistics.median(each.cpu_s for each in spent)
         beyond = cpu - start[name]
         mpps = packets / beyond / 1e6 if beyond > 0.02 else None
-        return Row(kind, name, packets, len(spent), cpu, user, start[name], mpps)
+        return Row(kind, name, packets, len(spent), cpu, start[name], mpps)
 
     return [row(name, spent) for name, spent in whole.items()]
 
@@ -133,14 +132,12 @@ def rate(table: Sequence[Row], capture: str, program: str = OURS) -> float | Non
     return next((row.mpps for row in table if (row.capture, row.program) == (capture, program)), None)
 
 
-def slower(table: Sequence[Row]) -> float | None:
-    """Times the published user seconds that the prototype needs here; None without it, or where its start is most of its work."""
-    times = [
-        row.user_s / row.packets / pace.PUBLISHED[row.capture]
-        for row in table
-        if row.program == pace.NAME and row.capture in pace.PUBLISHED
-    ]
-    return statistics.geometric_mean(times) if times and SHARE == 1 else None
+def slower(table: Sequence[Row], kind: str) -> float | None:
+    """Times the published CPU seconds that programs need here, the middle of them; None where their start is most of their work."""
+    published = pace.PUBLISHED[kind]
+    beside = [row for row in table if row.capture == kind and row.program in published]
+    times = [(row.cpu_s - row.start_s) / row.packets * 1e6 / published[row.program] for row in beside]
+    return statistics.median(times) if times and SHARE == 1 else None
 
 
 def ratio(a: float | None, b: float | None) -> float | None:
@@ -198,16 +195,29 @@ RATES = {"enterprise": 3.5, "many": 2.5, "roce": 3.5, "bulk": 2.8}
 
 
 def goals(table: Sequence[Row], per_flow: float, speedup: float) -> list[Goal]:
-    """Rates in Mpps at the pace of the machine that they were set on, where the prototype tells it; else as measured."""
-    rates, times = {kind: rate(table, kind) for kind in RATES}, slower(table)
-    nfpcapd = ratio(rates["enterprise"], rate(table, "enterprise", "nfpcapd"))
+    nfpcapd = ratio(rate(table, "enterprise"), rate(table, "enterprise", "nfpcapd"))
     return [
-        *(Goal(f"{kind}, Mpps per core", RATES[kind], None, mpps and mpps * (times or 1)) for kind, mpps in rates.items()),
+        *(goal for kind in RATES for goal in of_rate(table, kind)),
         Goal("enterprise, times nfpcapd", 4, None, nfpcapd),
-        Goal("many, share of the enterprise rate", 0.6, None, ratio(rates["many"], rates["enterprise"])),
+        Goal("many, share of the enterprise rate", 0.6, None, ratio(rate(table, "many"), rate(table, "enterprise"))),
         Goal("two threads, times one", 1.7, None, speedup),
         Goal("resident bytes per flow", None, 320, per_flow),
     ]
+
+
+def of_rate(table: Sequence[Row], kind: str) -> list[Goal]:
+    """As measured, and at the pace of the machine that the goal was set on."""
+    mpps, times = rate(table, kind), slower(table, kind)
+    there = mpps * times if mpps and times else None
+    here = f"{kind}, Mpps per core"
+    return [Goal(here, RATES[kind], None, mpps), Goal(f"{here} at the pace of its goal", RATES[kind], None, there)]
+
+
+def missed(reached: Sequence[Goal]) -> list[str]:
+    """A rate is missed that holds at neither pace."""
+    failed = [goal.what for goal in reached if goal.holds is False]
+    held = {goal.what.split(",")[0] for goal in reached if goal.holds and "Mpps" in goal.what}
+    return [what for what in failed if "Mpps" not in what or what.split(",")[0] not in held]
 
 
 def show(table: Sequence[Row], reached: Sequence[Goal], clock: float, engine: float) -> None:
@@ -222,11 +232,6 @@ def show(table: Sequence[Row], reached: Sequence[Goal], clock: float, engine: fl
         ours = "" if row.program == OURS or times is None else f"{times:.1f}x"
         spent = f"{row.cpu_s:>9.2f}{row.start_s:>9.2f}{mpps:>11}{ours:>9}"
         print(f"  {row.capture:<11}{row.program:<11}{row.runs:>4}{spent}")
-    times = slower(table)
-    print(
-        "  rates below: "
-        + (f"x {times:.2f}, as the machine of the goals is faster" if times else "as above, the prototype is not at hand")
-    )
     for goal in reached:
         bound = f">= {goal.at_least:g}" if goal.at_least else f"<= {goal.at_most:g}"
         value = "not measured" if goal.measured is None else f"{goal.measured:.2f}"
@@ -246,11 +251,10 @@ def test_captures_to_flow_records(programs: dict[str, str], collector: int, tmp_
         "machine": machine(),
         "share": SHARE,
         "missing": [peer.name for peer in PEERS if not peer.path],
-        "slower_than_where_the_goals_were_set": slower(table),
+        "slower_than_where_the_goals_were_set": {kind: slower(table, kind) for kind in RATES},
         "rows": [asdict(row) for row in table],
         "goals": [{**asdict(goal), "holds": goal.holds} for goal in reached],
         "instructions_per_packet": {"clock": clock, "engine": engine},
     }
     RESULT.write_text(json.dumps(told, indent=1))
-    missed = [goal.what for goal in reached if goal.holds is False]
-    assert not missed, f"goals missed: {missed}"
+    assert not missed(reached), f"goals missed: {missed(reached)}"
