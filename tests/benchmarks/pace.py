@@ -1,4 +1,4 @@
-"""How slow this machine is beside the one that the goals of rates were set on, and the bare prototype that was published with them."""
+"""How slow this machine is beside the one that the goals of rates were set on; the bare prototype published with them."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def rate(table: Sequence[Row], capture: str, program: str = OURS) -> float | Non
 
 
 def slower(table: Sequence[Row], kind: str) -> float | None:
-    """Times the published CPU seconds that programs need here, the middle of them; None where their start is most of their work."""
+    """Times the published CPU seconds that programs need here, the middle of them; None of a share of the whole size."""
     published = pace.PUBLISHED[kind]
     beside = [row for row in table if row.capture == kind and row.program in published]
     times = [(row.cpu_s - row.start_s) / row.packets * 1e6 / published[row.program] for row in beside]
@@ -235,7 +235,7 @@ def show(table: Sequence[Row], reached: Sequence[Goal], clock: float, engine: fl
     for goal in reached:
         bound = f">= {goal.at_least:g}" if goal.at_least else f"<= {goal.at_most:g}"
         value = "not measured" if goal.measured is None else f"{goal.measured:.2f}"
-        print(f"  {goal.what:<44}{bound:>8}{value:>14}  { {None: '', True: 'holds', False: 'MISSED'}[goal.holds] }")
+        print(f"  {goal.what:<50}{bound:>8}{value:>14}  { {None: '', True: 'holds', False: 'MISSED'}[goal.holds] }")
     print(f"  clock of marks: {clock:.0f} of {engine:.0f} instructions for a packet ({clock / engine:.0%})")
 
 
