@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from flowguard.actions import decisions, enforcement
 from flowguard.domain.across import HOST_VERDICTS
+from flowguard.domain.taking_back import SYSTEM
 from flowguard.models import Enforcement, Verdict
 from flowguard.queries.due import newest_due
 from flowguard.queries.ground import OPEN, Ground, member_of
@@ -124,4 +125,4 @@ def _take_back(row: Verdict, now: datetime) -> None:
     if same_source.filter(standing=Verdict.Standing.STANDS).exists():
         return
     for key in Enforcement.objects.filter(verdict=row, state__in=OPEN).values_list("pk", flat=True):
-        enforcement.withdraw(enforcement_id=key, actor="system", reason=Message(REWRITTEN), now=now)
+        enforcement.withdraw(enforcement_id=key, actor=SYSTEM, reason=Message(REWRITTEN), now=now)

@@ -26,8 +26,8 @@ STATE_OF = {
 SAID = {
     State.APPLYING: gettext_noop("every guard rail allows it: %(member)s goes into %(guard)s"),
     State.PROPOSED: gettext_noop("proposed: %(member)s into %(guard)s; a person decides"),
-    State.OBSERVED: gettext_noop("observed only: %(rails)s"),
-    State.REFUSED: gettext_noop("refused: %(rails)s"),
+    State.OBSERVED: gettext_noop("observed only; not met: %(rails)s"),
+    State.REFUSED: gettext_noop("refused; not met: %(rails)s"),
 }
 
 

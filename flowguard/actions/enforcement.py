@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from flowguard.actions import decisions, enforcement_plans, enforcement_steps
-from flowguard.actions.timeline import ASKED_BACK, move
+from flowguard.actions.timeline import move
 from flowguard.domain.guardrails import EVIDENCE_RAILS, Decision, Railing, as_rows, evaluate
+from flowguard.domain.taking_back import ASKED_BACK, DECLINED, WITHDRAWN
 from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.ground import OPEN, Ground, member_of
 from flowguard.queries.situation import asked_for
@@ -93,16 +94,11 @@ def withdraw(*, enforcement_id: int, actor: str, reason: str | Message, now: dat
     with transaction.atomic():
         row = Enforcement.objects.select_for_update().get(pk=enforcement_id)
         if row.state in (State.PROPOSED, State.APPLYING) and row.add_change is None:
-            move(
-                row,
-                State.REVERTED,
-                Message(gettext_noop("withdrawn by %(actor)s before anything was planned"), {"actor": actor}),
-                now,
-            )
+            move(row, State.REVERTED, Message(WITHDRAWN, {"actor": actor}), now)
             enforcement_plans.drop_addition(row, actor, now)
         elif row.state == State.PROPOSED and row.add_change_id is not None:
             changes.cancel(change_id=row.add_change_id, actor=actor, now=now)
-            move(row, State.REVERTED, Message(gettext_noop("declined by %(actor)s"), {"actor": actor}), now)
+            move(row, State.REVERTED, Message(DECLINED, {"actor": actor}), now)
         elif row.state in (State.APPLYING, State.ACTIVE, State.NEEDS_PERSON):
             row.expires_at = now
             values = {"actor": actor, "reason": reason}

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from flowguard.actions.timeline import ASKED_BACK, move
+from flowguard.actions.timeline import move
 from flowguard.domain.guardrails import Decision, Railing, as_rows, evaluate
+from flowguard.domain.taking_back import ASKED_BACK
 from flowguard.models import Enforcement
 from flowguard.queries.ground import Ground
 from flowguard.queries.situation import situation

@@ -17,8 +17,9 @@ from flowguard.actions.enforcement_plans import (
     plan_removal,
     removals_failed,
 )
-from flowguard.actions.timeline import ASKED_BACK, ENDED, move
+from flowguard.actions.timeline import ENDED, move
 from flowguard.domain.judgement import Judgement, Window, judge
+from flowguard.domain.taking_back import ASKED_BACK
 from flowguard.models import Enforcement
 from flowguard.queries.windows import SECOND_NS, verifying_points, windows
 from policyhub.actions import changes

@@ -6,9 +6,8 @@ from datetime import datetime
 
 from flowguard.models import Enforcement, EnforcementEvent
 from policyhub.actions import audit
-from policyhub.domain.message import Message, gettext_noop
+from policyhub.domain.message import Message
 
-ASKED_BACK = gettext_noop("%(actor)s asks to take it back: %(reason)s")
 ENDED = (
     Enforcement.State.EXPIRED,
     Enforcement.State.REVERTED,

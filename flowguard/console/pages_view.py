@@ -8,15 +8,19 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from flowguard.console import labels
+from flowguard.domain.taking_back import TakenBack
 from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
 from flowguard.queries import verdicts
-from flowguard.queries.ground import OPEN
+from flowguard.queries.enforcement import before_and_after
+from flowguard.queries.ground import OPEN, Ground
 from flowguard.queries.own_guards import rewriters
 from flowguard.queries.sensors import sensor_rows
 from flowguard.queries.windows import SECOND_NS
+from policyhub.actions import kill_switch
 from policyhub.console.changes_view import Step, expected_diff, named, section_diff
 from policyhub.console.forms import ReasonForm
 from policyhub.domain.identity import with_zone
@@ -139,7 +143,7 @@ def figures(row: Enforcement) -> list[Comparison]:
         (_("All traffic of the sender while it sent"), "rate", "offender_bps"),
         (_("Sent again in the protected classes"), "percent", "retransmitted_ratio"),
         (_("Complete seconds looked at"), "number", "windows"),
-        (_("Seconds of them in which it sent"), "number", "sending"),
+        (_("Seconds used, in which it sent"), "number", "sending"),
     )
     return [Comparison(label, form, before.get(key), after.get(key)) for label, form, key in told]
 
@@ -195,8 +199,17 @@ def _last_event(events: list[Any]) -> str:
     return f"{own}.{max((event.pk for event in events if event.place is not None), default=0)}"
 
 
+def _taken_back(row: Enforcement) -> TakenBack | None:
+    """Whether a person's word still keeps automatic mode from adding this member again."""
+    if row.guard is None:
+        return None
+    ground = Ground(timezone.now(), kill_switch.engaged)
+    return ground.taken_back(row.guard, row.member, frozenset(row.guard.spec["marks"]))
+
+
 def enforcement(request: HttpRequest, row: Enforcement) -> dict[str, Any]:
     events = _story(row)
+    earlier, later = before_and_after(row)
     may = row.state in WITHDRAWABLE and request.user.has_perm("flowguard.change_enforcement")
     return {
         "row": row,
@@ -206,6 +219,9 @@ def enforcement(request: HttpRequest, row: Enforcement) -> dict[str, Any]:
         "figures": figures(row),
         "spans": spans(row),
         "seconds": row.after.get("seconds_from_first_packet"),
+        "earlier": earlier,
+        "later": later,
+        "taken_back": _taken_back(row),
         "is_open": row.state in OPEN,
         "withdraw_form": ReasonForm(request=request) if may else None,
         "failed_rails": [rail for rail in row.guardrails if not rail.get("passed")],

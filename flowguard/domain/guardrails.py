@@ -8,8 +8,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
+from flowguard.domain.taking_back import TakenBack
 from policyhub.domain.message import Message, gettext_noop
 
 ACTIONABLE = frozenset({"class-not-allowed", "unknown-identity-in-priority"})
@@ -59,7 +61,7 @@ class Situation:
     seconds_since_packet: age of the last offending packet. ended_after_packet: an earlier enforcement of this member ended later
     than that packet, so it proves nothing about what the host does now.
     capture_drop_ratio: lost / received at the sensor; None = not reported. identity_core: None when the source has no identity.
-    seen_in_tunnel: the offending packets were carried in others.
+    seen_in_tunnel: the offending packets were carried in others. taken_back: by a person, lately, from this device.
     open_members: members of the guard that are active or on their way, this one left out. guard_marks: empty without a guard.
     """
 
@@ -72,6 +74,7 @@ class Situation:
     persisted_ms: int
     seconds_since_packet: float
     ended_after_packet: bool
+    taken_back: TakenBack | None
     dscp: int
     source: str
     identity_core: bool | None
@@ -167,6 +170,18 @@ def fresh_evidence(s: Situation, limits: Limits) -> Railing:
     values = {"age": s.seconds_since_packet, "limit": limits.stale_after_s}
     said = Message(gettext_noop("last offending packet %(age).0f s ago (at most %(limit)d s)"), values)
     return _rail("fresh-evidence", s.seconds_since_packet <= limits.stale_after_s, said)
+
+
+def taken_back(s: Situation, _: Limits) -> Railing:
+    if s.taken_back is None:
+        return Railing("taken-back", Decision.ACT, Message(gettext_noop("no person took it back lately")))
+    said = gettext_noop("%(who)s took it back at %(at)s; until %(until)s it waits for a person")
+    values = {"who": s.taken_back.who, "at": _moment(s.taken_back.at), "until": _moment(s.taken_back.until)}
+    return Railing("taken-back", Decision.PROPOSE, Message(said, values))
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%m-%d %H:%M:%S UTC")
 
 
 def capture_loss(s: Situation, _: Limits) -> Railing:
@@ -284,6 +299,7 @@ RAILS: tuple[Callable[[Situation, Limits], Railing], ...] = (
     evidence,
     persistence,
     fresh_evidence,
+    taken_back,
     capture_loss,
     never_core,
     never_touch,

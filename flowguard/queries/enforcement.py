@@ -45,5 +45,11 @@ def enforcement(pk: int) -> QuerySet[Enforcement]:
     )
 
 
+def before_and_after(row: Enforcement) -> tuple[Enforcement | None, Enforcement | None]:
+    """The enforcements of the same member in the same guard before this one and after it; what was only seen is none."""
+    others = Enforcement.objects.filter(guard=row.guard_id, realm=row.realm_id, member=row.member).exclude(state__in=ONLY_SEEN)
+    return others.filter(pk__lt=row.pk).order_by("-pk").first(), others.filter(pk__gt=row.pk).order_by("pk").first()
+
+
 def search(text: str, realm: str | None, limit: int = 8) -> list[Enforcement]:
     return list(enforcements(EnforcementFilter(text=text, realm=realm))[:limit])

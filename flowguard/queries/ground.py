@@ -9,7 +9,8 @@ from typing import TypeVar, cast
 
 from django.db.models import Max, QuerySet
 
-from flowguard.models import Enforcement, Guard, NeverTouch, ObservationPoint, Verdict
+from flowguard.domain.taking_back import ENDED_BY, SYSTEM, TakenBack
+from flowguard.models import Enforcement, EnforcementEvent, Guard, NeverTouch, ObservationPoint, Verdict
 from flowguard.queries.identities import table_for
 from flowguard.queries.windows import verifying_points
 from policyhub.domain.change import ChangeKind
@@ -151,6 +152,26 @@ class Ground:
             return _additions().filter(device=device_id, pushed_at__lte=self.now).aggregate(at=Max("pushed_at"))["at"]
 
         return self._once(("last-push", device_id), read)
+
+    def taken_back(self, guard: Guard, member: str, marks: frozenset[int]) -> TakenBack | None:
+        """The last time that a person took this member out of a guard of the device for one of these marks, if it counts yet."""
+        told = self._taken_back(guard.device)
+        found = [taken for taken, whose, of_guard in told if whose == member and of_guard & marks and taken.until > self.now]
+        return max(found, key=lambda taken: taken.at, default=None)
+
+    def _taken_back(self, device: Device) -> list[tuple[TakenBack, str, frozenset[int]]]:
+        holds = timedelta(seconds=device.group.enforcement_ttl_s)
+
+        def read() -> list[tuple[TakenBack, str, frozenset[int]]]:
+            rows = EnforcementEvent.objects.filter(message__in=ENDED_BY, at__gt=self.now - holds).exclude(data__actor=SYSTEM)
+            rows = rows.filter(enforcement__guard__device=device, enforcement__state__in=(*OPEN, Enforcement.State.REVERTED))
+            told = rows.values_list("at", "data", "enforcement__member", "enforcement__guard__spec")
+            return [
+                (TakenBack(str(data["actor"]), at, at + holds), member, frozenset(spec["marks"]))
+                for at, data, member, spec in told
+            ]
+
+        return self._once(("taken-back", device.pk), read)
 
     def _pushes(self, realm_id: int) -> list[tuple[datetime, str]]:
         def read() -> list[tuple[datetime, str]]:

@@ -20,6 +20,7 @@ GUARDRAILS: dict[str, Text] = {
     "evidence": _("Evidence is strong enough"),
     "persistence": _("Lasted long enough"),
     "fresh-evidence": _("Evidence is fresh"),
+    "taken-back": _("No person took it back lately"),
     "capture-loss": _("Capture without losses"),
     "never-core": _("Not core business"),
     "never-touch": _("Not on the never-touch list"),

@@ -6,6 +6,7 @@ import pytest
 
 from flowguard.actions import enforcement
 from flowguard.models import Enforcement, Guard, NeverTouch, Verdict
+from flowguard.queries.ground import Ground
 from policyhub.actions import kill_switch
 from policyhub.models import AuditEntry, Realm
 from tests.support.enforcing import NOW, NOW_NS, OFFENDER, SECOND, make_scene
@@ -155,11 +156,52 @@ def test_after_one_has_ended_only_a_newer_packet_starts_another():
     first = decide(scene)
     enforcement.withdraw(enforcement_id=first.pk, actor="alice", reason="not now", now=NOW + timedelta(seconds=1))
     stale = decide(scene, now=NOW + timedelta(seconds=2))
-    assert (stale.state, failed(stale)) == (State.REFUSED, ["fresh-evidence"])
+    assert (stale.state, failed(stale)) == (State.REFUSED, ["fresh-evidence", "taken-back"])
     Verdict.objects.filter(pk=scene.verdict.pk).update(last_ns=NOW_NS + 3 * SECOND)
     again = decide(scene, now=NOW + timedelta(seconds=4))
     assert again.pk != first.pk
-    assert again.state == State.APPLYING
+    assert (again.state, failed(again)) == (State.PROPOSED, ["taken-back"])
+
+
+def ended_by(scene, actor, guard=None):
+    """The first enforcement of the scene, ended a second after it was decided on; the host goes on for two more."""
+    first = decide(scene)
+    if guard is not None:
+        Enforcement.objects.filter(pk=first.pk).update(guard=guard, idempotency_key="of another guard")
+    enforcement.withdraw(enforcement_id=first.pk, actor=actor, reason="not now", now=NOW + timedelta(seconds=1))
+    Verdict.objects.filter(pk=scene.verdict.pk).update(last_ns=NOW_NS + 3 * SECOND)
+
+
+def test_what_a_person_took_back_waits_for_a_person_as_long_as_an_enforcement_lives():
+    scene = make_scene()
+    ended_by(scene, "alice")
+    for after_s in (4, 600):
+        Verdict.objects.filter(pk=scene.verdict.pk).update(last_ns=NOW_NS + after_s * SECOND)
+        ground = Ground(NOW + timedelta(seconds=after_s), kill_switch.engaged)
+        taken = ground.taken_back(scene.guard, f"{OFFENDER}/32", frozenset({46}))
+        assert taken is not None
+        assert (taken.who, taken.until) == ("alice", NOW + timedelta(seconds=601))
+    assert decide(scene, scene.another(src="192.0.2.78", last_ns=NOW_NS)).state == State.APPLYING
+    Verdict.objects.filter(pk=scene.verdict.pk).update(last_ns=NOW_NS + 601 * SECOND)
+    assert decide(scene, now=NOW + timedelta(seconds=601)).state == State.APPLYING
+
+
+def test_another_guard_of_the_device_does_not_bring_it_back_but_one_for_other_marks_may():
+    scene = make_scene()
+    spec = {**scene.guard.spec, "name": "PHG-OTHER"}
+    other = Guard.objects.create(device=scene.device, name="PHG-OTHER", spec=spec, state=Guard.State.REMOVED, created_at=NOW)
+    ended_by(scene, "alice", other)
+    Guard.objects.filter(pk=other.pk).update(spec={**spec, "marks": [34]})
+    assert decide(scene, now=NOW + timedelta(seconds=4)).state == State.APPLYING
+    Enforcement.objects.filter(guard=scene.guard).delete()
+    Guard.objects.filter(pk=other.pk).update(spec=spec)
+    assert failed(decide(scene, now=NOW + timedelta(seconds=4))) == ["taken-back"]
+
+
+def test_what_the_service_itself_took_back_is_judged_anew():
+    scene = make_scene()
+    ended_by(scene, "system")
+    assert decide(scene, now=NOW + timedelta(seconds=4)).state == State.APPLYING
 
 
 def test_yesterdays_verdict_that_arrives_late_is_not_acted_on():

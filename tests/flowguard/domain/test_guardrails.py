@@ -1,10 +1,15 @@
 """Every rail refuses what it is there for, and only that."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from flowguard.domain.guardrails import LIMITS, Decision, Situation, as_rows, evaluate, is_too_young
+from flowguard.domain.taking_back import TakenBack
+
+TAKEN_AT = datetime(2026, 3, 2, 9, 0, 5, tzinfo=UTC)
+TAKEN_BACK = TakenBack("alice", TAKEN_AT, TAKEN_AT + timedelta(hours=8))
 
 CLEAR = Situation(
     mode="auto",
@@ -16,6 +21,7 @@ CLEAR = Situation(
     persisted_ms=61_000,
     seconds_since_packet=0.5,
     ended_after_packet=False,
+    taken_back=None,
     dscp=46,
     source="192.0.2.7/32",
     identity_core=False,
@@ -56,6 +62,7 @@ def test_a_clear_situation_passes_every_rail_in_both_profiles():
         ("persistence", Decision.REFUSE, {"persisted_ms": 999}),
         ("fresh-evidence", Decision.REFUSE, {"seconds_since_packet": 15.5}),
         ("fresh-evidence", Decision.REFUSE, {"ended_after_packet": True}),
+        ("taken-back", Decision.PROPOSE, {"taken_back": TAKEN_BACK}),
         ("capture-loss", Decision.REFUSE, {"capture_drop_ratio": 0.001}),
         ("capture-loss", Decision.PROPOSE, {"capture_drop_ratio": None}),
         ("never-core", Decision.REFUSE, {"identity_core": True}),
@@ -133,6 +140,7 @@ def test_what_just_passes_in_production(change):
         ({"never_touch": (("nonsense", "x"),)}, "nonsense on the never-touch list is no prefix; correct it"),
         ({"source": "192.0.2.0/31"}, "192.0.2.0/31: addresses 2 (exactly 1)"),
         ({"capture_drop_ratio": 0.01}, "the capture lost 1.000 % of its packets (below 0.1 %)"),
+        ({"taken_back": TAKEN_BACK}, "alice took it back at 03-02 09:00:05 UTC; until 03-02 17:00:05 UTC it waits for a person"),
         ({"persisted_ms": 500}, "seen for 0.5 s (at least 1 s)"),
     ],
 )
