@@ -111,6 +111,10 @@ def test_act_that_no_longer_fits_is_told_on_the_page(rows: Sample, admin: Client
 def test_withdrawing_a_enforcement_asks_the_worker_to_take_it_back(rows: Sample, admin: Client, redis_server: object) -> None:
     admin.post(f"/enforcements/{rows.enforcement.pk}/withdraw/", {"password": PASSWORD, "reason": "agreed with the owner"})
     assert rows.enforcement.events.filter(data__reason="agreed with the owner").exists()
+    page = f"/enforcements/{rows.enforcement.pk}/"
+    assert "admin took it back at <time" in admin.get(page).content.decode()
+    admin.cookies["django_language"] = "zh-hans"
+    assert "admin 已于 <time" in admin.get(page).content.decode()
 
 
 def test_kill_switch_is_thrown_with_reason_and_released_again(rows: Sample, admin: Client) -> None:
