@@ -7,6 +7,7 @@ import logging
 import zlib
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
@@ -86,7 +87,7 @@ def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     stream = streams.arrived(sensor=sensor, stream=batch.stream, sequence=batch.sequence, received_at=batch.received_at)
     streams.declare(sensor=sensor, gaps=body["gaps"], noticed_at=batch.received_at)
     observation_rows.keep(sensor, body["observations"])
-    _note_health(batch, stream, body["health"])
+    _note_health(batch, body["health"])
     if body.get("shape"):
         _note_shape(batch, stream, body["shape"])
     touched = verdict_rows.keep(batch, body["verdicts"], due_at=now)
@@ -95,21 +96,31 @@ def _apply(batch: VerdictBatch, now: datetime) -> list[int]:
     return verdict_rows.due(touched)
 
 
-def _note_health(batch: VerdictBatch, stream: SensorStream, health: dict[str, Any]) -> None:
+def _note_health(batch: VerdictBatch, health: dict[str, Any]) -> None:
     """Batches may come and be ingested in any order: only a later one of the sensor replaces what is known.
 
     Later is a higher sequence of the same stream, or a stream that began later: neither asks a clock.
     """
     sensor = Sensor.objects.get(pk=batch.sensor_id)
-    place = [stream.pk, batch.sequence]
+    place = [_begun(batch.sensor_id, batch.stream), batch.sequence]
     if place >= sensor.health.get("told_in", [0, 0]):
         sensor.health = {**health, "told_in": place}
         sensor.save(update_fields=["health"])
 
 
+def _begun(sensor_id: int, stream: UUID) -> int:
+    """Orders streams by when they came to the door first: the order of ingestion may be another one.
+
+    Of the lowest numbers that are kept, for those may come late, too; a stream has too many batches to ask all of them each time.
+    """
+    kept = VerdictBatch.objects.filter(sensor=sensor_id, stream=stream).order_by("sequence").values_list("pk", flat=True)
+    return min(kept[:32], default=0)
+
+
 def _note_shape(batch: VerdictBatch, stream: SensorStream, told: dict[str, Any]) -> None:
     """As with health."""
-    known = SensorShape.objects.filter(sensor=batch.sensor_id).only("stream", "sequence").first()
-    if known is None or (stream.pk, batch.sequence) > (known.stream_id, known.sequence):
+    known = SensorShape.objects.filter(sensor=batch.sensor_id).select_related("stream").only("stream__stream", "sequence").first()
+    place = (_begun(batch.sensor_id, batch.stream), batch.sequence)
+    if known is None or place > (_begun(batch.sensor_id, known.stream.stream), known.sequence):
         fresh = {"stream": stream, "sequence": batch.sequence, "received_at": batch.received_at, "told": told}
         SensorShape.objects.update_or_create(sensor_id=batch.sensor_id, defaults=fresh)

@@ -175,6 +175,17 @@ def test_what_comes_late_from_before_replaces_neither_shape_nor_health(queued): 
         )
 
 
+def test_a_stream_that_came_first_and_is_ingested_last_does_not_stand_in_the_way(queued):  # noqa: F811
+    before, after = new_stream(), new_stream()
+    rows = [store(batch(1, stream=before, shape=shape(1)), NOW), store(batch(1, stream=after, shape=shape(2)), later(seconds=1))]
+    for row in reversed(rows):
+        ingest.ingest(batch_id=row.pk, now=NOW)
+    assert SensorShape.objects.get().told == shape(2)
+    ingest.ingest(batch_id=store(batch(2, stream=after, shape=shape(3)), later(seconds=2)).pk, now=NOW)
+    assert SensorShape.objects.get().told == shape(3)
+    assert Sensor.objects.get().health["told_in"][1] == 2
+
+
 def test_health_is_that_of_the_latest_batch(queued):  # noqa: F811
     first = store(batch(1, health={"received": 10, "dropped": {"kernel": 1}, "decode_errors": 0}), NOW)
     second = store(batch(2, health={"received": 20, "dropped": {"kernel": 5}, "decode_errors": 0}), later(seconds=1))
