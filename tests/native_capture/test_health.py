@@ -215,7 +215,11 @@ def test_every_point_tells_what_a_listener_there_would_hear(tmp_path):
     files = {"in0": speech({40}, late=60), "out0": speech({40, 41, 90, *range(120, 130)}, late=60, delay=MS)}
     for name, packets in files.items():
         write_capture(tmp_path / f"{name}.pcap", packets)
-    of = lambda names: json.loads(native_capture.analyse([(name, str(tmp_path / f"{name}.pcap")) for name in names]))["media"]  # noqa: E731
+
+    def of(names):
+        points = [(name, str(tmp_path / f"{name}.pcap")) for name in names]
+        return json.loads(native_capture.analyse(points))["media"]
+
     both = {row["point"]: row for row in of(["in0", "out0"])}
     assert (both["in0"]["lost"], both["out0"]["lost"]) == (1, 13)
     assert both["out0"]["mos"] < 3.8 < both["in0"]["mos"]
