@@ -18,10 +18,10 @@ from flowguard.actions.enforcement_plans import (
     removals_failed,
 )
 from flowguard.actions.timeline import ENDED, move
-from flowguard.domain.judgement import Judgement, Window, judge
+from flowguard.domain.judgement import SECOND_NS, Judgement, Window, judge
 from flowguard.domain.taking_back import ASKED_BACK
 from flowguard.models import Enforcement
-from flowguard.queries.windows import SECOND_NS, verifying_points, windows
+from flowguard.queries.windows import verifying_points, windows
 from policyhub.actions import changes
 from policyhub.actions.changes_record import trouble
 from policyhub.domain.change import EnforcementOutcome, GuardSpec

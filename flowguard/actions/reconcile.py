@@ -9,13 +9,13 @@ from typing import Any
 from django.db.models import Q
 
 from flowguard.domain.across import HOST_VERDICTS, Marks, Sighting, allowed_marks, marks_of, rewritten_on_the_way
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.domain.sensor_clock import Apart, apart, read_clock
 from flowguard.models import Observation, ObservationPoint, Sensor, Verdict
 from flowguard.queries.identities import identity_table
 from flowguard.queries.path import points_before
 
 Standing = Verdict.Standing
-SECOND_NS = 1_000_000_000
 # Two sensors' clocks, and a verdict that is closed 60 s after its last packet.
 OVERLAP_NS = 60 * SECOND_NS
 # What is looked at before and after a verdict's own seconds. Clocks that may be further apart speak of other packets.

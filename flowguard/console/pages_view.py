@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from flowguard.console import labels
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.domain.taking_back import TakenBack
 from flowguard.models import Enforcement, Guard, ObservationPoint, StreamGap, Verdict
 from flowguard.queries import verdicts
@@ -19,7 +20,6 @@ from flowguard.queries.enforcement import before_and_after
 from flowguard.queries.ground import OPEN, Ground
 from flowguard.queries.own_guards import rewriters
 from flowguard.queries.sensors import sensor_rows
-from flowguard.queries.windows import SECOND_NS
 from policyhub.actions import kill_switch
 from policyhub.console.changes_view import Step, expected_diff, named, section_diff
 from policyhub.console.forms import ReasonForm

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.domain.link_ends import DCBX_NAMES, Said, disagreements, numbers, said
 from flowguard.models import ObservationPoint, Sensor, SensorShape
-from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.qos import dscp_name
 
 Row = dict[str, Any]

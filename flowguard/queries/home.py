@@ -10,10 +10,10 @@ from typing import Any
 from django.db.models import F, Min
 
 from flowguard.domain.guardrails import ACTIONABLE
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.models import Enforcement, EnforcementEvent, Observation, Sensor, Verdict
 from flowguard.queries.ground import OPEN
 from flowguard.queries.sensors import BEHIND_AFTER_S, behind_s, sees_nothing, with_oldest
-from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.finding import Severity
 
 WINDOW = timedelta(hours=24)

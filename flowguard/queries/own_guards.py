@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from django.db.models import Q
 
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.models import Enforcement, Verdict
 from flowguard.queries.ground import OPEN, member_of
-from flowguard.queries.windows import SECOND_NS
 
 REWRITTEN = "dscp-rewritten"
 

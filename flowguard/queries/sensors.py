@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Count, DateTimeField, IntegerField, Min, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.domain.sensor_clock import SensorClock, read_clock
 from flowguard.models import Sensor, StreamGap, VerdictBatch
-from flowguard.queries.windows import SECOND_NS
 
 SILENT_AFTER_S = 30
 NO_PACKETS_AFTER_S = 60

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flowguard.domain.guardrails import Situation
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.models import Enforcement, Guard, Verdict
 from flowguard.queries.ground import Ground, member_of
-from flowguard.queries.windows import SECOND_NS
 from policyhub.models import DeviceGroup, Realm
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models import Prefetch, Q, QuerySet
 
+from flowguard.domain.judgement import SECOND_NS
 from flowguard.models import Enforcement, IdentityEntry, Verdict
-from flowguard.queries.windows import SECOND_NS
 from policyhub.domain.qos import PRIORITY_DSCP
 
 

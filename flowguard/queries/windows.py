@@ -9,8 +9,6 @@ from flowguard.domain.judgement import Window
 from flowguard.models import Observation, ObservationPoint
 from policyhub.models import Device
 
-SECOND_NS = 1_000_000_000
-
 
 def verifying_points(device: Device) -> list[ObservationPoint]:
     """Points that packets pass after they left the device."""
